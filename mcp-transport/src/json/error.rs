@@ -1,0 +1,65 @@
+//! Why a message was refused.
+
+use std::fmt;
+
+use mcp_types::RequestId;
+
+use super::SyntaxError;
+
+/// A body that is not one acceptable JSON-RPC message. `Display` says why in one clause.
+#[derive(Debug)]
+pub struct ScanError {
+    /// The message's id wherever one could be read, so that the answer can carry it. An id that
+    /// is there twice, or whose end was not seen, does not count.
+    pub id: Option<RequestId>,
+    kind: Kind,
+}
+
+impl ScanError {
+    /// Whether the body is not JSON at all (-32700), as against a JSON value that is no message
+    /// (-32600).
+    #[must_use]
+    pub fn is_parse(&self) -> bool {
+        matches!(self.kind, Kind::Utf8 { .. } | Kind::Syntax(_))
+    }
+
+    pub(super) fn new(id: Option<RequestId>, kind: impl Into<Kind>) -> Self {
+        Self { id, kind: kind.into() }
+    }
+}
+
+impl fmt::Display for ScanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Utf8 { at } => write!(f, "not UTF-8 at byte {at}"),
+            Kind::Syntax(error) => error.fmt(f),
+            Kind::RepeatedKey(key) => write!(f, "the key {key} is there twice"),
+            Kind::Shape(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for ScanError {}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    Utf8 {
+        at: usize,
+    },
+    Syntax(SyntaxError),
+    /// The key, quoted.
+    RepeatedKey(Box<str>),
+    Shape(&'static str),
+}
+
+impl From<SyntaxError> for Kind {
+    fn from(error: SyntaxError) -> Self {
+        Self::Syntax(error)
+    }
+}
+
+impl From<&'static str> for Kind {
+    fn from(why: &'static str) -> Self {
+        Self::Shape(why)
+    }
+}

@@ -1,0 +1,45 @@
+//! How Model Context Protocol messages are framed, without I/O and without a runtime: synchronous
+//! functions over bytes that server and client share, over HTTP and over pipes.
+//!
+//! - [`json`] reads the envelope of a message in one pass and proves that the rest can be decoded.
+//! - [`header`] mirrors parts of a request into headers, and compares them with the body.
+//! - [`sse`] carries many messages in one HTTP reply, [`mod@line`] one message a line.
+//! - [`media`] reads `Content-Type` and `Accept`; [`host`] judges `Host` and `Origin`.
+//! - [`limits`] has every ceiling on what a peer can make these hold.
+//!
+//! What a peer sends never panics here, and every decoder takes time linear in its input, however
+//! that is cut into chunks.
+//!
+//! A client's request on its way, and what a server does with it:
+//!
+//! ```
+//! use http::HeaderMap;
+//! use mcp_transport::header::{self, StandardHeaders};
+//! use mcp_transport::json::{Message, decode_string, scan};
+//!
+//! let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"}}"#;
+//! let mut headers = HeaderMap::new();
+//! let (version, method) = ("2026-07-28", "tools/call");
+//! StandardHeaders { version, method, name: Some("add") }.apply(&mut headers)?;
+//!
+//! let Message::Request(request) = scan(body)? else { panic!("it has a method and an id") };
+//! header::verify_method(&headers, &request.method)?;
+//! let name = request.params.get("name").and_then(decode_string);
+//! header::verify_name(&headers, &name.unwrap_or_default())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod header;
+pub mod host;
+pub mod json;
+pub mod limits;
+pub mod line;
+pub mod media;
+pub mod sse;
+
+mod one_line;
+mod pending;
+mod quote;
+
+use one_line::one_line;
+use quote::quote;
