@@ -1,0 +1,64 @@
+//! Who is calling: an identity that authentication has established, and where the request came from.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http::{Extensions, HeaderMap};
+
+/// The authenticated party behind a request.
+///
+/// It is only ever what the code that authenticated the request put into the request's extensions (or
+/// into [`RequestParts::caller`]); no header is read for it. Its `Debug` form does not show who it is.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Caller(Arc<str>);
+
+impl Caller {
+    /// The caller whom `principal` names, uniquely and always the same: a subject, a client id, a tenant.
+    pub fn new(principal: impl Into<Arc<str>>) -> Self {
+        Self(principal.into())
+    }
+
+    /// The name given at construction.
+    pub fn principal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Caller(..)")
+    }
+}
+
+/// The address of the peer at the other end of the connection, as a request extension.
+///
+/// [`serve`](crate::Server::serve) sets it; in another HTTP stack insert it where handlers should see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PeerAddr(pub SocketAddr);
+
+/// What an exchange knows of the HTTP request that carried its message.
+#[derive(Clone, Debug, Default)]
+pub struct RequestParts {
+    /// The request's header fields.
+    pub headers: HeaderMap,
+    /// The request's extensions, by which layers hand things to handlers.
+    pub extensions: Extensions,
+    /// The authenticated caller, passed through as it is.
+    pub caller: Option<Caller>,
+}
+
+impl RequestParts {
+    /// The address of the peer, where the extensions have a [`PeerAddr`].
+    pub fn peer_addr(&self) -> Option<SocketAddr> {
+        self.extensions.get().map(|PeerAddr(address)| *address)
+    }
+}
+
+impl From<http::request::Parts> for RequestParts {
+    /// Takes headers and extensions over; the caller is the [`Caller`] among the extensions, if any.
+    fn from(parts: http::request::Parts) -> Self {
+        let caller = parts.extensions.get().cloned();
+        Self { headers: parts.headers, extensions: parts.extensions, caller }
+    }
+}

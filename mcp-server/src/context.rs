@@ -1,0 +1,228 @@
+//! What a handler may ask for: who calls, with what, and how to speak before the result.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http::{Extensions, HeaderMap};
+use mcp_types::Notification as _;
+use mcp_types::{
+    ClientCapabilities, Implementation, LogMessageParams, LoggingLevel, NotificationMessage,
+    Number, ProgressParams, RawJson, RequestId, RequestMeta, notification,
+};
+use serde::Serialize;
+
+use crate::caller::{Caller, RequestParts};
+use crate::reply::{Event, Outbox};
+use crate::server::Shared;
+use crate::state::States;
+
+/// One request, as its handler sees it. A cheap clone; take it as an argument of a handler.
+///
+/// A clone that outlives the call, in a task of its own, still tells what it knew, and what it
+/// emits goes nowhere.
+#[derive(Clone)]
+pub struct Context(Arc<Inner>);
+
+struct Inner {
+    id: RequestId,
+    meta: RequestMeta,
+    parts: RequestParts,
+    outbox: Outbox,
+    shared: Arc<Shared>,
+}
+
+impl Context {
+    pub(crate) fn new(
+        id: RequestId,
+        meta: RequestMeta,
+        parts: RequestParts,
+        outbox: Outbox,
+        shared: Arc<Shared>,
+    ) -> Self {
+        Self(Arc::new(Inner { id, meta, parts, outbox, shared }))
+    }
+
+    /// The id of the JSON-RPC request.
+    pub fn request_id(&self) -> &RequestId {
+        &self.0.id
+    }
+
+    /// The `_meta` of the request, with its trace context.
+    pub fn meta(&self) -> &RequestMeta {
+        &self.0.meta
+    }
+
+    /// Who the client says it is; for display and logs, not for decisions.
+    pub fn client_info(&self) -> Option<&Implementation> {
+        self.0.meta.client_info.as_ref()
+    }
+
+    /// What the client declared that it can do while this request is served.
+    pub fn client_capabilities(&self) -> &ClientCapabilities {
+        static NONE: std::sync::LazyLock<ClientCapabilities> =
+            std::sync::LazyLock::new(ClientCapabilities::default);
+        // A call whose `_meta` lacks them was refused; a context made in a test may.
+        self.0.meta.client_capabilities.as_ref().unwrap_or(&NONE)
+    }
+
+    /// The header fields of the HTTP request; empty on other transports.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.0.parts.headers
+    }
+
+    /// The extensions of the HTTP request, by which layers hand things to handlers.
+    pub fn extensions(&self) -> &Extensions {
+        &self.0.parts.extensions
+    }
+
+    /// The address of the peer, where it is known. Behind a proxy that is the proxy's.
+    pub fn peer_addr(&self) -> Option<SocketAddr> {
+        self.0.parts.peer_addr()
+    }
+
+    /// The authenticated caller, where there is one.
+    pub fn caller(&self) -> Option<&Caller> {
+        self.0.parts.caller.as_ref()
+    }
+
+    /// Whether nobody waits for the result any more: the client left, or the call took too long. Only a
+    /// tool that runs to completion lives to see it; the handler of any other is dropped then.
+    pub fn is_abandoned(&self) -> bool {
+        self.0.outbox.is_over()
+    }
+
+    /// A handle to report progress with.
+    pub fn progress(&self) -> Progress {
+        Progress(self.clone())
+    }
+
+    /// A handle to log to the client with.
+    pub fn log(&self) -> Log {
+        Log(self.clone())
+    }
+
+    pub(crate) fn outbox(&self) -> &Outbox {
+        &self.0.outbox
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.0.shared
+    }
+
+    pub(crate) fn states(&self) -> &States {
+        &self.0.shared.states
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // No headers, no meta: they may hold credentials and user data.
+        f.debug_struct("Context").field("id", &self.0.id).finish_non_exhaustive()
+    }
+}
+
+/// Reports how far a call has come. Take it as an argument of a handler.
+///
+/// Reporting never waits. Nothing is sent when the client gave no progress token, when the reply is
+/// JSON, or after the call has ended; then a report costs next to nothing. Reports that wait for a
+/// slow reader are coalesced to the newest.
+///
+/// Specification: Progress.
+#[derive(Clone, Debug)]
+pub struct Progress(Context);
+
+impl Progress {
+    /// Whether the client asked for progress and may still get it.
+    pub fn is_wanted(&self) -> bool {
+        self.0.meta().progress_token.is_some() && self.0.outbox().is_open()
+    }
+
+    /// Reports that `progress` is done, in units of the handler's choice: `50` stays an integer on the
+    /// wire, `0.5` a fraction. It must be above the last one reported; otherwise nothing is sent. Returns
+    /// whether it was.
+    pub fn report(&self, progress: impl Into<Number>) -> bool {
+        self.send(progress.into(), None, None)
+    }
+
+    /// Reports that `progress` of `total` is done.
+    pub fn report_of(&self, progress: impl Into<Number>, total: impl Into<Number>) -> bool {
+        self.send(progress.into(), Some(total.into()), None)
+    }
+
+    /// Reports that `progress` is done, of `total` if that is known, and says what is going on.
+    pub fn report_with(
+        &self,
+        progress: impl Into<Number>,
+        total: Option<Number>,
+        message: &str,
+    ) -> bool {
+        self.send(progress.into(), total, Some(message))
+    }
+
+    fn send(&self, progress: Number, total: Option<Number>, message: Option<&str>) -> bool {
+        let Some(token) = &self.0.meta().progress_token else { return false };
+        self.0.outbox().report(progress, || {
+            let params = ProgressParams {
+                total,
+                message: message.map(str::to_owned),
+                ..ProgressParams::new(token.clone(), progress)
+            };
+            encode(notification::Progress::METHOD, params)
+        })
+    }
+}
+
+/// Sends log messages to the client. Take it as an argument of a handler.
+///
+/// Only messages at or above the level that the request asked for are sent, and none when it asked
+/// for none. Logging never waits; for a slow reader the oldest messages are dropped.
+///
+/// The specification deprecates logging to the client as of 2026-07-28; what operators should see belongs
+/// into `tracing`. Specification: Logging.
+#[derive(Clone, Debug)]
+pub struct Log(Context);
+
+impl Log {
+    /// Whether a message of `level` would be sent: worth asking before making an expensive one.
+    pub fn is_enabled(&self, level: LoggingLevel) -> bool {
+        self.0.meta().log_level.is_some_and(|least| level >= least) && self.0.outbox().is_open()
+    }
+
+    /// Sends `data`, any JSON, at `level`. Returns whether it was sent.
+    pub fn send<T: Serialize + ?Sized>(&self, level: LoggingLevel, data: &T) -> bool {
+        self.send_as(None, level, data)
+    }
+
+    /// Sends `data` in the name of `logger`.
+    pub fn send_from<T: Serialize + ?Sized>(
+        &self,
+        logger: &str,
+        level: LoggingLevel,
+        data: &T,
+    ) -> bool {
+        self.send_as(Some(logger), level, data)
+    }
+
+    fn send_as<T: Serialize + ?Sized>(
+        &self,
+        logger: Option<&str>,
+        level: LoggingLevel,
+        data: &T,
+    ) -> bool {
+        if !self.is_enabled(level) {
+            return false;
+        }
+        let Ok(data) = RawJson::new(data) else { return false };
+        let params = LogMessageParams {
+            logger: logger.map(str::to_owned),
+            ..LogMessageParams::new(level, data)
+        };
+        encode(notification::LogMessage::METHOD, params)
+            .is_some_and(|json| self.0.outbox().emit(Event::Message(json)))
+    }
+}
+
+fn encode<P: Serialize>(method: &'static str, params: P) -> Option<String> {
+    serde_json::to_string(&NotificationMessage::new(method, params)).ok()
+}

@@ -1,0 +1,75 @@
+//! Errors of setting a server up and of running it.
+
+use std::io;
+
+/// Why a server cannot be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A tool has no name.
+    #[error("a tool needs a name")]
+    NoName,
+    /// Two tools have one name.
+    #[error("there are two tools of the name {0:?}")]
+    DuplicateName(String),
+    /// A schema cannot be served.
+    #[error("the {which} schema of tool {tool:?} {why}")]
+    Schema {
+        /// The tool's name.
+        tool: String,
+        /// Input or output.
+        which: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// An `x-mcp-header` annotation breaks a rule, so that clients would have to drop the tool.
+    #[error("tool {tool:?} has an x-mcp-header that is not allowed")]
+    ParamHeader {
+        /// The tool's name.
+        tool: String,
+        /// Which one, and why.
+        #[source]
+        source: mcp_transport::header::InvalidAnnotation,
+    },
+    /// A tool takes a shared value that the server was not given.
+    #[error("tool {tool:?} takes an Arc<{state}>, which no .state(..) provides")]
+    MissingState {
+        /// The tool's name.
+        tool: String,
+        /// The type of the value.
+        state: &'static str,
+    },
+    /// An allowed host or origin cannot be parsed.
+    #[error("an allowed host or origin cannot be parsed")]
+    HostOrOrigin(#[from] mcp_transport::host::InvalidHost),
+    /// An extension's identifier breaks the key naming rules.
+    #[error("{0:?} is no extension identifier")]
+    Extension(String),
+    /// A page of nothing.
+    #[error("the page size must be at least 1")]
+    PageSize,
+}
+
+/// Why a server does not serve, or no longer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The address could not be resolved or listened on.
+    #[error("cannot listen on {address}")]
+    Bind {
+        /// What was asked for.
+        address: String,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// The address can be reached from other machines, and nothing says under which names.
+    #[error(
+        "{0} is reachable from other machines: name the hosts that clients use with .hosts(..), or \
+         allow any with .danger_allow_any_host()"
+    )]
+    PublicWithoutHosts(std::net::SocketAddr),
+    /// The listener failed.
+    #[error("the listener failed")]
+    Accept(#[source] io::Error),
+}

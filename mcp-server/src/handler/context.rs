@@ -1,0 +1,149 @@
+//! What a handler can take before its arguments.
+
+use std::sync::Arc;
+
+use mcp_types::{RequestId, RequestMeta};
+
+use super::ToolError;
+use crate::context::{Context, Log, Progress};
+use crate::state::StateType;
+use crate::{Caller, PeerAddr};
+
+/// A context argument of a handler, made from the request it serves.
+///
+/// Implement it for what your handlers keep asking for, a tenant or a transaction:
+///
+/// ```
+/// use mcp_server::{Context, FromContext, ToolError};
+///
+/// struct Tenant(String);
+///
+/// impl FromContext for Tenant {
+///     fn from_context(context: &Context) -> Result<Self, ToolError> {
+///         let tenant = context.headers().get("x-tenant").and_then(|value| value.to_str().ok());
+///         tenant.map(|name| Self(name.to_owned())).ok_or_else(|| ToolError::new("Which tenant?"))
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no context argument of a handler",
+    note = "take `Context`, `Progress`, `Log`, `Arc<State>`, `Extension<T>`, `Option<Caller>`, `RequestId`, or \
+            implement `FromContext`; `Args<T>` comes last"
+)]
+pub trait FromContext: Sized + Send + 'static {
+    /// Takes it from the request.
+    ///
+    /// # Errors
+    /// What the model is told when it cannot be had; the handler is not called then.
+    fn from_context(context: &Context) -> Result<Self, ToolError>;
+
+    /// Says, when the tool is made, what the server has to provide.
+    fn needs(needs: &mut Needs) {
+        let _ = needs;
+    }
+}
+
+/// What the context arguments of a handler need of the server.
+#[derive(Debug, Default)]
+pub struct Needs {
+    pub(crate) states: Vec<StateType>,
+    pub(crate) logging: bool,
+}
+
+impl Needs {
+    /// A shared value of type `T`; a server without one is not built.
+    pub fn state<T: Send + Sync + 'static>(&mut self) {
+        self.states.push(StateType::of::<T>());
+    }
+
+    /// That the server declares the logging capability.
+    pub const fn logging(&mut self) {
+        self.logging = true;
+    }
+}
+
+impl FromContext for Context {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        Ok(context.clone())
+    }
+
+    fn needs(needs: &mut Needs) {
+        needs.logging();
+    }
+}
+
+impl FromContext for Progress {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        Ok(context.progress())
+    }
+}
+
+impl FromContext for Log {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        Ok(context.log())
+    }
+
+    fn needs(needs: &mut Needs) {
+        needs.logging();
+    }
+}
+
+impl FromContext for RequestId {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        Ok(context.request_id().clone())
+    }
+}
+
+impl FromContext for RequestMeta {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        Ok(context.meta().clone())
+    }
+}
+
+impl FromContext for Option<Caller> {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        Ok(context.caller().cloned())
+    }
+}
+
+impl FromContext for Option<PeerAddr> {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        Ok(context.peer_addr().map(PeerAddr))
+    }
+}
+
+/// The shared value of type `T` that [`ServerBuilder::state`](crate::ServerBuilder::state) was given.
+impl<T: Send + Sync + 'static> FromContext for Arc<T> {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        // Building the server checked it; a handler that hides what it needs ends here.
+        context.states().get().ok_or_else(|| {
+            tracing::error!(state = std::any::type_name::<T>(), "no such shared value");
+            ToolError::generic()
+        })
+    }
+
+    fn needs(needs: &mut Needs) {
+        needs.state::<T>();
+    }
+}
+
+/// A value of type `T` among the extensions of the HTTP request, put there by a layer.
+///
+/// `Option<Extension<T>>` is `None` without one; `Extension<T>` alone is a failure of the tool then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extension<T>(pub T);
+
+impl<T: Clone + Send + Sync + 'static> FromContext for Extension<T> {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        context.extensions().get().cloned().map(Self).ok_or_else(|| {
+            tracing::error!(extension = std::any::type_name::<T>(), "no such request extension");
+            ToolError::generic()
+        })
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> FromContext for Option<Extension<T>> {
+    fn from_context(context: &Context) -> Result<Self, ToolError> {
+        Ok(context.extensions().get().cloned().map(Extension))
+    }
+}

@@ -1,0 +1,178 @@
+//! Why a message was refused, and the one map from there to an HTTP status and an error object.
+
+use std::time::Duration;
+
+use http::{HeaderValue, Response, StatusCode, header};
+use mcp_transport::header::HeaderMismatch;
+use mcp_transport::json::ScanError;
+use mcp_types::{
+    ClientCapabilities, ErrorCode, ErrorMessage, ErrorObject, ProtocolVersion, RequestId,
+};
+
+use crate::reply::Body;
+
+/// The versions served, in the order of preference.
+pub(crate) const SUPPORTED: &[ProtocolVersion] = &[ProtocolVersion::V2026_07_28];
+
+/// A message that stopped at one of the checks, with the id that its answer must echo.
+#[derive(Debug)]
+pub struct Rejection {
+    id: Option<RequestId>,
+    reason: Box<Reason>,
+    /// An `initialize` request: whatever refuses it has to name the versions served, since a legacy client
+    /// has no other way to learn them. Specification: Versioning, Backward Compatibility.
+    initialize: bool,
+}
+
+/// The checks that can fail, in the order of the ladder.
+#[derive(Debug)]
+pub(crate) enum Reason {
+    Host,
+    Origin,
+    Path,
+    NotPost,
+    NotJson,
+    NotAcceptable,
+    BodyTooLarge {
+        limit: usize,
+    },
+    BodyTimeout {
+        limit: Duration,
+    },
+    BodyUnreadable,
+    Scan(ScanError),
+    /// An answer, which no client sends over HTTP.
+    Response,
+    Header(HeaderMismatch),
+    Version {
+        requested: String,
+    },
+    Meta(String),
+    Method(String),
+    Params(&'static str),
+    UnknownTool(String),
+    Capability(Box<ClientCapabilities>),
+    CallerBusy,
+    ServerBusy,
+}
+
+impl Rejection {
+    pub(crate) fn new(reason: Reason) -> Self {
+        Self { id: None, reason: Box::new(reason), initialize: false }
+    }
+
+    /// The rejection of the request `id` of `method`.
+    pub(crate) fn of(id: RequestId, method: &str, reason: Reason) -> Self {
+        Self { id: Some(id), reason: Box::new(reason), initialize: method == "initialize" }
+    }
+
+    /// The status that says it over HTTP.
+    pub fn status(&self) -> StatusCode {
+        match *self.reason {
+            Reason::Host | Reason::Origin => StatusCode::FORBIDDEN,
+            Reason::Path | Reason::Method(_) => StatusCode::NOT_FOUND,
+            Reason::NotPost => StatusCode::METHOD_NOT_ALLOWED,
+            Reason::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Reason::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
+            Reason::BodyTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Reason::BodyTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
+            Reason::BodyUnreadable
+            | Reason::Scan(_)
+            | Reason::Response
+            | Reason::Header(_)
+            | Reason::Version { .. }
+            | Reason::Meta(_)
+            | Reason::Params(_)
+            | Reason::UnknownTool(_)
+            | Reason::Capability(_) => StatusCode::BAD_REQUEST,
+            Reason::CallerBusy => StatusCode::TOO_MANY_REQUESTS,
+            Reason::ServerBusy => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// The error object that says it in JSON-RPC.
+    pub fn error(&self) -> ErrorObject {
+        let mut error = self.reason.error();
+        if self.initialize && error.code != ErrorCode::UNSUPPORTED_PROTOCOL_VERSION {
+            let versions = SUPPORTED.iter().map(ProtocolVersion::as_str).collect::<Vec<_>>();
+            error.message =
+                format!("{} (supported protocol versions: {})", error.message, versions.join(", "))
+                    .into();
+        }
+        error
+    }
+
+    /// The whole answer over HTTP.
+    pub(crate) fn into_response(self) -> Response<Body> {
+        let status = self.status();
+        let error = self.error();
+        tracing::debug!(%status, code = %error.code, "request refused");
+        // The reason quotes the request, which may be confidential.
+        tracing::trace!(reason = ?self.reason, "why it was refused");
+        let message = ErrorMessage::new(self.id.clone(), error);
+        let mut response = Response::new(Body::json(&message));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, crate::reply::JSON);
+        match *self.reason {
+            Reason::NotPost => {
+                headers.insert(header::ALLOW, HeaderValue::from_static("POST"));
+            }
+            Reason::CallerBusy | Reason::ServerBusy => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            // What is left of the body would be read as the next request.
+            Reason::BodyTooLarge { .. } | Reason::BodyTimeout { .. } => {
+                headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            _ => {}
+        }
+        response
+    }
+}
+
+impl From<ScanError> for Rejection {
+    fn from(error: ScanError) -> Self {
+        Self { id: error.id.clone(), reason: Box::new(Reason::Scan(error)), initialize: false }
+    }
+}
+
+impl Reason {
+    fn error(&self) -> ErrorObject {
+        let invalid = |message: &'static str| ErrorObject::invalid_request(message);
+        match self {
+            Self::Host => invalid("The Host of the request is not one that this server answers to"),
+            Self::Origin => invalid("The Origin of the request is not allowed"),
+            Self::Path => invalid("There is no MCP endpoint at this path"),
+            Self::NotPost => invalid("The MCP endpoint accepts POST only"),
+            Self::NotJson => invalid("The Content-Type must be application/json, given once"),
+            Self::NotAcceptable => {
+                invalid("The Accept header takes neither application/json nor text/event-stream")
+            }
+            Self::BodyTooLarge { limit } => ErrorObject::invalid_request(format!(
+                "The request body is larger than {limit} bytes"
+            )),
+            Self::BodyTimeout { limit } => ErrorObject::invalid_request(format!(
+                "The request body did not arrive within {} s",
+                limit.as_secs_f32()
+            )),
+            Self::BodyUnreadable => ErrorObject::parse_error("The request body could not be read"),
+            Self::Scan(error) if error.is_parse() => {
+                ErrorObject::parse_error(format!("Parse error: {error}"))
+            }
+            Self::Scan(error) => ErrorObject::invalid_request(format!("Invalid request: {error}")),
+            Self::Response => invalid("A response cannot be sent to a server"),
+            Self::Header(mismatch) => ErrorObject::header_mismatch(mismatch.to_string()),
+            Self::Version { requested } => ErrorObject::unsupported_version(SUPPORTED, requested),
+            Self::Meta(why) => ErrorObject::invalid_params(format!("Invalid _meta: {why}")),
+            Self::Method(method) => ErrorObject::method_not_found(method),
+            Self::Params(why) => ErrorObject::invalid_params(format!("Invalid params: {why}")),
+            Self::UnknownTool(name) => ErrorObject::invalid_params(format!("Unknown tool: {name}")),
+            Self::Capability(required) => {
+                ErrorObject::missing_capability(required.as_ref().clone())
+            }
+            Self::CallerBusy => invalid("Too many requests of this caller are under way"),
+            Self::ServerBusy => invalid("Too many requests are under way"),
+        }
+    }
+}

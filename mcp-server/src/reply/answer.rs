@@ -1,0 +1,166 @@
+//! `Answer`: the last message of an exchange, encoded.
+
+use http::{Response, StatusCode, header};
+use mcp_transport::sse;
+use mcp_types::{
+    CallToolResult, ErrorCode, ErrorMessage, ErrorObject, HasMeta, Outcome, RequestId,
+    ResultMessage,
+};
+use serde::Serialize;
+
+use super::{Body, JSON};
+use crate::context::Context;
+use crate::handler::ToolReply;
+use crate::ladder::lacking;
+use crate::work::Unheard;
+
+/// The response to a request as it goes out, and the HTTP status for it while nothing was sent.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) json: Vec<u8>,
+    /// Where somebody has to be told what it says if it is dropped instead of sent.
+    unheard: Option<Box<Unheard>>,
+}
+
+impl Answer {
+    /// One that is encoded already.
+    pub(crate) const fn new(status: StatusCode, json: Vec<u8>) -> Self {
+        Self { status, json, unheard: None }
+    }
+
+    /// What the reply of a detached handler makes.
+    pub(crate) fn of_detached(unheard: Box<Unheard>) -> Self {
+        let reply = unheard.reply().cloned();
+        let reply = reply.unwrap_or_else(|| Err(ErrorObject::internal_error("The result is gone")));
+        let answer = Self::of(unheard.context(), reply);
+        Self { unheard: Some(unheard), ..answer }
+    }
+
+    /// What a handler's reply makes.
+    pub(crate) fn of(context: &Context, reply: ToolReply) -> Self {
+        let encoded = reply
+            .and_then(|outcome| may_ask(context, outcome))
+            .and_then(|outcome| encode(context, outcome));
+        match encoded {
+            Ok(json) => Self::new(StatusCode::OK, json),
+            Err(error) => Self::failed(context, error),
+        }
+    }
+
+    /// What an error makes. Only -32021 has a status of its own here: every other error of a handler is in
+    /// band.
+    pub(crate) fn failed(context: &Context, mut error: ErrorObject) -> Self {
+        if !error.code.may_be_sent() {
+            tracing::warn!(code = %error.code, "a handler's error code may not be sent; -32603 is sent instead");
+            error.code = ErrorCode::INTERNAL_ERROR;
+        }
+        let status = status_of(error.code);
+        let message = ErrorMessage::new(Some(context.request_id().clone()), error);
+        // Its parts were decoded from JSON or made of strings, which always encode.
+        Self::new(status, serde_json::to_vec(&message).unwrap_or_default())
+    }
+
+    /// What an encoded result makes.
+    pub(crate) fn encoded(id: &RequestId, result: &str) -> Self {
+        let mut json = Vec::with_capacity(result.len() + AROUND);
+        around(&mut json, id, |json| json.extend_from_slice(result.as_bytes()));
+        Self::new(StatusCode::OK, json)
+    }
+
+    /// As the one body of a response.
+    pub(crate) fn into_json(self) -> Response<Body> {
+        let mut response = Response::new(Body::full(self.json));
+        *response.status_mut() = self.status;
+        response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+        if let Some(unheard) = self.unheard {
+            unheard.is_sent();
+        }
+        response
+    }
+
+    /// As the last frame of a stream.
+    pub(crate) fn write_frame(self, out: &mut Vec<u8>) {
+        sse::write_event(out, &self.json);
+        if let Some(unheard) = self.unheard {
+            unheard.is_sent();
+        }
+    }
+}
+
+/// The HTTP status of a call that came to an error, while nothing was sent.
+pub(crate) const fn status_of(code: ErrorCode) -> StatusCode {
+    match code {
+        ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}
+
+/// Sees to it that a client is asked only for what it declared.
+fn may_ask(
+    context: &Context,
+    outcome: Outcome<CallToolResult>,
+) -> Result<Outcome<CallToolResult>, ErrorObject> {
+    if let Outcome::InputRequired(input) = &outcome
+        && let Some(missing) = lacking(context.meta(), &input.required_capabilities())
+    {
+        return Err(ErrorObject::missing_capability(missing));
+    }
+    Ok(outcome)
+}
+
+/// Encodes the response, with the server's identity unless the handler gave one.
+fn encode(context: &Context, mut outcome: Outcome<CallToolResult>) -> Result<Vec<u8>, ErrorObject> {
+    let meta = match &mut outcome {
+        Outcome::Complete(result) => result.meta_mut(),
+        Outcome::InputRequired(input) => input.meta_mut(),
+    };
+    let encoded = match &context.shared().identity {
+        // By far the most common: the same `_meta` as ever, encoded when the server was built.
+        Some(identity) if meta.is_empty() => {
+            let mut json = Vec::with_capacity(size_hint(&outcome));
+            around(&mut json, context.request_id(), |json| {
+                outcome.encode_with_meta(&identity.meta, json)
+            })
+            .map(|()| json)
+        }
+        identity => {
+            if meta.server_info.is_none() {
+                meta.server_info =
+                    identity.as_ref().map(|identity| identity.implementation.clone());
+            }
+            serde_json::to_vec(&ResultMessage::new(context.request_id().clone(), outcome))
+        }
+    };
+    encoded.map_err(|error| {
+        tracing::error!(%error, "a result has no form in JSON");
+        ErrorObject::internal_error("The result could not be encoded")
+    })
+}
+
+/// The envelope of a result that `write` appends.
+fn around<T>(json: &mut Vec<u8>, id: &RequestId, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    json.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    // An id is a string or an integer, which always encode.
+    let _ = id.serialize(&mut serde_json::Serializer::new(&mut *json));
+    json.extend_from_slice(br#","result":"#);
+    let written = write(json);
+    json.push(b'}');
+    written
+}
+
+/// About what an envelope takes besides the result.
+const AROUND: usize = 64;
+
+/// About what `outcome` will take: enough to spare text the growing of the buffer.
+fn size_hint(outcome: &Outcome<CallToolResult>) -> usize {
+    const MEMBERS: usize = 256;
+    let Outcome::Complete(result) = outcome else { return MEMBERS };
+    let text: usize = result
+        .content
+        .iter()
+        .map(|block| block.as_text().map_or(MEMBERS, |text| text.len() + 32))
+        .sum();
+    let structured = result.structured_content.as_ref().map_or(0, |json| json.get().len());
+    MEMBERS + text + structured
+}

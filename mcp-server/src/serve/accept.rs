@@ -1,0 +1,150 @@
+//! The accept loop, one task a connection, and the drain at the end.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use http::Request;
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::Signal;
+use super::guard::Guard;
+use super::protocol::Protocol;
+use crate::caller::PeerAddr;
+use crate::error::ServeError;
+use crate::server::Shared;
+use crate::service::{ResponseFuture, respond};
+
+/// Without traffic, a peer that has vanished is found out after this and a few probes more. HTTP/2 pings in
+/// the same rhythm.
+pub(super) const PROBE_AFTER: Duration = Duration::from_secs(60);
+/// How long to wait when accepting fails for want of file descriptors or memory.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Accepts and serves until `signal`, then lets what is under way end for at most `drain_time`.
+pub(super) async fn run(
+    shared: Arc<Shared>,
+    listener: TcpListener,
+    signal: Signal,
+    drain_time: Duration,
+) -> Result<(), ServeError> {
+    let protocol = Arc::new(Protocol::new(&shared.limits));
+    let connections = Arc::new(Semaphore::new(shared.limits.connections));
+    let graceful = GracefulShutdown::new();
+    let mut tasks = tokio::task::JoinSet::new();
+    let mut signal = pin!(signal);
+    loop {
+        let mut accepting = pin!(accept(&listener, &connections));
+        let accepted = poll_fn(|cx| match signal.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(None),
+            Poll::Pending => accepting.as_mut().poll(cx).map(Some),
+        });
+        let Some(accepted) = accepted.await else { break };
+        while tasks.try_join_next().is_some() {}
+        let Some((stream, peer, permit)) = accepted? else { continue };
+        let connection =
+            serve(Arc::clone(&shared), Arc::clone(&protocol), stream, peer, graceful.watcher());
+        tasks.spawn(async move {
+            connection.await;
+            drop(permit);
+        });
+    }
+    drop(listener);
+    tracing::info!("shutting down");
+    if tokio::time::timeout(drain_time, graceful.shutdown()).await.is_err() {
+        tracing::warn!("calls were still under way when the time to drain was over");
+    }
+    // Dropping the set ends what is left.
+    Ok(())
+}
+
+/// The next connection; `None` when one failed to come about.
+async fn accept(
+    listener: &TcpListener,
+    connections: &Arc<Semaphore>,
+) -> Result<Option<(TcpStream, PeerAddr, OwnedSemaphorePermit)>, ServeError> {
+    let permit = match Arc::clone(connections).acquire_owned().await {
+        Ok(permit) => permit,
+        // The semaphore is never closed.
+        Err(closed) => return Err(ServeError::Accept(io::Error::other(closed))),
+    };
+    match listener.accept().await {
+        Ok((stream, peer)) => Ok(Some((stream, PeerAddr(peer), permit))),
+        Err(error) if is_about_one_connection(&error) => Ok(None),
+        Err(error) => {
+            tracing::warn!(%error, "cannot accept connections for the moment");
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            Ok(None)
+        }
+    }
+}
+
+fn is_about_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+    )
+}
+
+async fn serve(
+    shared: Arc<Shared>,
+    protocol: Arc<Protocol>,
+    stream: TcpStream,
+    peer: PeerAddr,
+    watcher: Watcher,
+) {
+    configure(&stream);
+    let limits = shared.limits;
+    let io = Guard::new(TokioIo::new(stream), limits.header_time, limits.write_stall);
+    let service = hyper::service::service_fn(move |request| answer(&shared, peer, request));
+    let connection = protocol.connection(io, service);
+    if let Err(error) = watcher.watch(connection).await {
+        // Peers come and go; that is no fault of the server.
+        let error: Box<dyn std::error::Error + Send + Sync> = error.into();
+        tracing::debug!(error = &*error, "a connection ended early");
+    }
+}
+
+fn answer(shared: &Arc<Shared>, peer: PeerAddr, mut request: Request<Incoming>) -> ResponseFuture {
+    request.extensions_mut().insert(peer);
+    let (head, body) = request.into_parts();
+    respond(Arc::clone(shared), &shared.head, head, body)
+}
+
+/// Events have to leave when they are written, and a peer that vanished has to be found out.
+fn configure(stream: &TcpStream) {
+    let keep_alive = TcpKeepalive::new().with_time(PROBE_AFTER);
+    let set = stream
+        .set_nodelay(true)
+        .and_then(|()| SockRef::from(stream).set_tcp_keepalive(&keep_alive));
+    if let Err(error) = set {
+        tracing::debug!(%error, "a socket option could not be set");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn sockets_send_at_once_and_are_probed() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap());
+        let (accepted, client) = tokio::join!(listener.accept(), client);
+        let (stream, _) = accepted.unwrap();
+        configure(&stream);
+        assert!(stream.nodelay().unwrap());
+        assert!(SockRef::from(&stream).keepalive().unwrap());
+        drop(client);
+    }
+}

@@ -1,0 +1,119 @@
+//! `Guard`: a connection that does not wait for ever for its peer.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use hyper::rt::{Read, ReadBufCursor, Write};
+use tokio::time::{Instant, Sleep};
+
+pin_project_lite::pin_project! {
+    /// Fails a connection whose peer does not say which protocol it speaks, or does not take what is written.
+    ///
+    /// hyper limits how long a header section may take, once it knows that it reads one, and has no limit for
+    /// writing.
+    pub(super) struct Guard<T> {
+        #[pin]
+        io: T,
+        sniff: Option<Pin<Box<Sleep>>>,
+        read: usize,
+        stall: Duration,
+        write: Option<Pin<Box<Sleep>>>,
+    }
+}
+
+/// As long as the preface by which HTTP/2 is recognised.
+const SNIFFED: usize = 24;
+
+impl<T> Guard<T> {
+    pub(super) fn new(io: T, sniff: Duration, stall: Duration) -> Self {
+        Self { io, sniff: Some(Box::pin(tokio::time::sleep(sniff))), read: 0, stall, write: None }
+    }
+}
+
+impl<T: Read> Read for Guard<T> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        mut buf: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.project();
+        let Some(sniff) = this.sniff else {
+            return this.io.poll_read(cx, buf);
+        };
+        if sniff.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        // A cursor does not tell how much was read through it, so the first bytes take a detour.
+        let mut first = [0; SNIFFED];
+        let room = buf.remaining().min(SNIFFED);
+        let (first, _) = first.split_at_mut(room);
+        let mut piece = hyper::rt::ReadBuf::new(first);
+        ready!(this.io.poll_read(cx, piece.unfilled()))?;
+        *this.read += piece.filled().len();
+        if *this.read >= SNIFFED {
+            *this.sniff = None;
+        }
+        buf.put_slice(piece.filled());
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<T: Write> Guard<T> {
+    /// Lets `polled` through, unless it has been pending for too long.
+    fn watch<R>(
+        write: &mut Option<Pin<Box<Sleep>>>,
+        stall: Duration,
+        cx: &mut Context<'_>,
+        polled: Poll<io::Result<R>>,
+    ) -> Poll<io::Result<R>> {
+        if polled.is_ready() {
+            *write = None;
+            return polled;
+        }
+        let timer =
+            write.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + stall)));
+        ready!(timer.as_mut().poll(cx));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<T: Write> Write for Guard<T> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.project();
+        let polled = this.io.poll_write(cx, buf);
+        Self::watch(this.write, *this.stall, cx, polled)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.project();
+        let polled = this.io.poll_flush(cx);
+        Self::watch(this.write, *this.stall, cx, polled)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.project();
+        let polled = this.io.poll_shutdown(cx);
+        Self::watch(this.write, *this.stall, cx, polled)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.project();
+        let polled = this.io.poll_write_vectored(cx, bufs);
+        Self::watch(this.write, *this.stall, cx, polled)
+    }
+}

@@ -1,0 +1,428 @@
+//! `Server`: what is served, frozen, and how.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_transport::host::{HostPolicy, OriginPolicy};
+use mcp_types::{
+    CacheHint, CacheScope, DiscoverResult, Icon, Implementation, JsonMap, ListChangedCapability,
+    MetaKey, Outcome, RawJson, ResultMeta, ServerCapabilities,
+};
+use serde::Serialize;
+
+use crate::error::BuildError;
+use crate::ladder::head::HeadPolicy;
+use crate::limits::{FOR_EVER, Limits};
+use crate::permit::Gate;
+use crate::registry::Registry;
+use crate::rejection::SUPPORTED;
+use crate::reply::{Plan, ResponseMode};
+use crate::state::States;
+use crate::tool::Tool;
+use crate::work::{Abandoned, AbandonedHook};
+
+/// A server: tools, what is said about them, and how they are served. A cheap clone.
+///
+/// It is built once and does not change. Serve it with [`serve`](Self::serve), mount its
+/// [`service`](Self::service) into another HTTP stack, or drive single [`Exchange`](crate::Exchange)s.
+#[derive(Clone)]
+pub struct Server {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What every exchange of a server refers to.
+pub(crate) struct Shared {
+    pub(crate) registry: Registry,
+    pub(crate) states: States,
+    /// The encoded discover result.
+    pub(crate) discover: String,
+    /// What every result says of the server.
+    pub(crate) identity: Option<Identity>,
+    pub(crate) head: HeadPolicy,
+    pub(crate) limits: Limits,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) mode: ResponseMode,
+    pub(crate) keep_alive: Duration,
+    pub(crate) on_abandoned: Option<Box<AbandonedHook>>,
+    serves_tools: bool,
+    /// Whether somebody has said under which names the server can be reached.
+    pub(crate) hosts_are_chosen: bool,
+}
+
+/// How a server names itself in its results.
+pub(crate) struct Identity {
+    pub(crate) implementation: Implementation,
+    /// A `_meta` with that alone, encoded.
+    pub(crate) meta: RawJson,
+}
+
+impl Identity {
+    /// Without what only `server/discover` tells.
+    fn of(implementation: &Implementation) -> Self {
+        let implementation = Implementation {
+            icons: None,
+            description: None,
+            website_url: None,
+            ..implementation.clone()
+        };
+        let meta =
+            ResultMeta { server_info: Some(implementation.clone()), ..ResultMeta::default() };
+        let encoded = serde_json::to_value(&meta).unwrap_or_default();
+        Self { implementation, meta: encoded.into() }
+    }
+}
+
+impl Server {
+    /// A builder for the server that calls itself `name` at `version`.
+    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
+        ServerBuilder::new(Implementation::new(name, version))
+    }
+}
+
+impl Shared {
+    pub(crate) const fn serves_tools(&self) -> bool {
+        self.serves_tools
+    }
+
+    /// How exchanges over HTTP are replied to.
+    pub(crate) const fn plan(&self) -> Plan {
+        Plan {
+            mode: self.mode,
+            keep_alive: self.keep_alive,
+            call_time: self.limits.call_time,
+            http: true,
+        }
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.shared.identity.as_ref().map(|identity| &identity.implementation.name);
+        f.debug_struct("Server").field("name", &name).finish_non_exhaustive()
+    }
+}
+
+/// Builds a [`Server`]. What is not set has the default that its setter names.
+pub struct ServerBuilder {
+    implementation: Implementation,
+    identify: bool,
+    instructions: Option<String>,
+    tools: Vec<Tool>,
+    states: States,
+    extensions: JsonMap,
+    invalid_extension: Option<String>,
+    page_size: usize,
+    list_cache: CacheHint,
+    discover_cache: CacheHint,
+    hosts: Hosts,
+    origins: Hosts,
+    path: String,
+    limits: Limits,
+    mode: ResponseMode,
+    keep_alive: Duration,
+    on_abandoned: Option<Box<AbandonedHook>>,
+}
+
+/// Which hosts, or which origins, are let in.
+enum Hosts {
+    Loopback,
+    Listed(Vec<String>),
+    Any,
+}
+
+impl ServerBuilder {
+    /// One comment every 15 s keeps a quiet stream open behind proxies, which commonly wait for 30 s or more.
+    pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
+    /// Tools a page: a list that fits a page spares clients a round trip, and 100 definitions are some
+    /// tens of KiB.
+    pub const PAGE_SIZE: usize = 100;
+
+    fn new(implementation: Implementation) -> Self {
+        let private = CacheHint { ttl_ms: 0, cache_scope: CacheScope::Private };
+        Self {
+            implementation,
+            identify: true,
+            instructions: None,
+            tools: Vec::new(),
+            states: States::default(),
+            extensions: JsonMap::new(),
+            invalid_extension: None,
+            page_size: Self::PAGE_SIZE,
+            list_cache: private,
+            discover_cache: private,
+            hosts: Hosts::Loopback,
+            origins: Hosts::Loopback,
+            path: "/mcp".to_owned(),
+            limits: Limits::default(),
+            mode: ResponseMode::default(),
+            keep_alive: Self::KEEP_ALIVE,
+            on_abandoned: None,
+        }
+    }
+
+    /// A name of the server for people to read.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.implementation.title = Some(title.into());
+        self
+    }
+
+    /// What the server is for.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.implementation.description = Some(description.into());
+        self
+    }
+
+    /// Where to read more about the server.
+    #[must_use]
+    pub fn website_url(mut self, url: impl Into<String>) -> Self {
+        self.implementation.website_url = Some(url.into());
+        self
+    }
+
+    /// Adds an icon of the server. Icons are shown by `server/discover` only, not in every result.
+    #[must_use]
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.implementation.icons.get_or_insert_default().push(icon);
+        self
+    }
+
+    /// Leaves the server's identity out of its results. Default is to name it in every result, as the
+    /// specification asks for.
+    #[must_use]
+    pub const fn anonymous(mut self) -> Self {
+        self.identify = false;
+        self
+    }
+
+    /// What a model should know to use the server well. Default is nothing.
+    #[must_use]
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Adds a tool, listed after those added before.
+    #[must_use]
+    pub fn tool(mut self, tool: Tool) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Adds tools in their order.
+    #[must_use]
+    pub fn tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Self {
+        self.tools.extend(tools);
+        self
+    }
+
+    /// Gives handlers a shared value; they take it as an argument `Arc<T>`. A second value of the same type
+    /// replaces the first.
+    #[must_use]
+    pub fn state<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
+        self.states.insert(value);
+        self
+    }
+
+    /// Declares an extension with its settings, which must be an object. A wrong identifier is an error when
+    /// the server is built. Specification: Versioning, Extension Negotiation.
+    #[must_use]
+    pub fn extension<T: Serialize + ?Sized>(mut self, id: &str, settings: &T) -> Self {
+        let prefixed = MetaKey::new(id).is_ok_and(|key| key.prefix().is_some());
+        match RawJson::new(settings) {
+            Ok(settings) if prefixed && settings.is_object() => {
+                self.extensions.insert(id, settings);
+            }
+            _ => self.invalid_extension = Some(id.to_owned()),
+        }
+        self
+    }
+
+    /// How many entries a page of a list has. Default is [`PAGE_SIZE`](Self::PAGE_SIZE).
+    #[must_use]
+    pub const fn page_size(mut self, entries: usize) -> Self {
+        self.page_size = entries;
+        self
+    }
+
+    /// How long clients may take the tool list for fresh, and whether caches may share it among callers.
+    /// Default is no time, and private. Specification: Caching.
+    #[must_use]
+    pub fn list_cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
+        self.list_cache = CacheHint { ttl_ms: millis(ttl), cache_scope: scope };
+        self
+    }
+
+    /// The same for the answer of `server/discover`.
+    #[must_use]
+    pub fn discover_cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
+        self.discover_cache = CacheHint { ttl_ms: millis(ttl), cache_scope: scope };
+        self
+    }
+
+    /// The names under which clients reach the server, as `host` (any port) or `host:port`. Default are those
+    /// of the loopback interface, and no other machine could use them. Specification: Streamable HTTP,
+    /// Security & Endpoint.
+    #[must_use]
+    pub fn hosts<S: Into<String>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
+        self.hosts = Hosts::Listed(hosts.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The web origins whose pages may call the server, as `scheme://host` with `:port` where it is not the
+    /// scheme's own. Default are those of the loopback interface at any port. A request without `Origin` comes
+    /// from no page, and passes.
+    #[must_use]
+    pub fn origins<S: Into<String>>(mut self, origins: impl IntoIterator<Item = S>) -> Self {
+        self.origins = Hosts::Listed(origins.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Answers to any `Host`. Then a web page can reach a server on its visitor's machine by DNS rebinding,
+    /// unless something in front checks the host.
+    #[must_use]
+    pub fn danger_allow_any_host(mut self) -> Self {
+        self.hosts = Hosts::Any;
+        self
+    }
+
+    /// Lets pages of any origin call the server.
+    #[must_use]
+    pub fn danger_allow_any_origin(mut self) -> Self {
+        self.origins = Hosts::Any;
+        self
+    }
+
+    /// The path of the endpoint for [`Server::serve`]. Default is `/mcp`.
+    #[must_use]
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    /// The ceilings. Default is [`Limits::default`].
+    #[must_use]
+    pub const fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// When a reply is a stream. Default is [`ResponseMode::Auto`].
+    #[must_use]
+    pub const fn response_mode(mut self, mode: ResponseMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// How long a stream may be silent before a comment keeps it open; in [`ResponseMode::Auto`] also how long
+    /// a handler may be silent before its reply becomes a stream. Zero disables both. Default is
+    /// [`KEEP_ALIVE`](Self::KEEP_ALIVE).
+    #[must_use]
+    pub const fn keep_alive(mut self, interval: Duration) -> Self {
+        self.keep_alive = interval;
+        self
+    }
+
+    /// Gets what a tool that [runs to completion](Tool::run_to_completion) came to when nobody waited for it
+    /// any more. Default is a line in the log.
+    #[must_use]
+    pub fn on_abandoned(mut self, hook: impl Fn(Abandoned) + Send + Sync + 'static) -> Self {
+        self.on_abandoned = Some(Box::new(hook));
+        self
+    }
+
+    /// Checks everything that was given and freezes it.
+    ///
+    /// # Errors
+    /// [`BuildError`] names the first thing that cannot be served.
+    pub fn build(self) -> Result<Server, BuildError> {
+        if let Some(id) = self.invalid_extension {
+            return Err(BuildError::Extension(id));
+        }
+        let identity = self.identify.then(|| Identity::of(&self.implementation));
+        let meta = ResultMeta {
+            server_info: identity.as_ref().map(|identity| identity.implementation.clone()),
+            ..ResultMeta::default()
+        };
+        let capabilities = capabilities(&self.tools, self.extensions);
+        let serves_tools = capabilities.tools.is_some();
+        let discover = Outcome::Complete(DiscoverResult {
+            meta: ResultMeta {
+                server_info: self.identify.then_some(self.implementation),
+                ..ResultMeta::default()
+            },
+            supported_versions: SUPPORTED.to_vec(),
+            capabilities,
+            instructions: self.instructions,
+            ttl_ms: self.discover_cache.ttl_ms,
+            cache_scope: self.discover_cache.cache_scope,
+        });
+        let registry =
+            Registry::build(self.tools, &self.states, self.page_size, self.list_cache, &meta)?;
+        let hosts_are_chosen = !matches!(self.hosts, Hosts::Loopback);
+        let head = HeadPolicy {
+            hosts: self.hosts.into_hosts()?,
+            origins: self.origins.into_origins()?,
+            path: Some(self.path.into()),
+        };
+        let shared = Shared {
+            registry,
+            states: self.states,
+            // Holds strings and JSON, which always encode.
+            discover: serde_json::to_string(&discover).unwrap_or_default(),
+            identity,
+            head,
+            gate: Arc::new(Gate::new(&self.limits)),
+            limits: self.limits.representable(),
+            mode: self.mode,
+            keep_alive: self.keep_alive.min(FOR_EVER),
+            on_abandoned: self.on_abandoned,
+            serves_tools,
+            hosts_are_chosen,
+        };
+        Ok(Server { shared: Arc::new(shared) })
+    }
+}
+
+impl Hosts {
+    fn into_hosts(self) -> Result<HostPolicy, BuildError> {
+        match self {
+            Self::Loopback => Ok(HostPolicy::loopback()),
+            Self::Listed(hosts) => Ok(HostPolicy::list(hosts.iter().map(String::as_str))?),
+            Self::Any => Ok(HostPolicy::danger_allow_any()),
+        }
+    }
+
+    fn into_origins(self) -> Result<OriginPolicy, BuildError> {
+        match self {
+            Self::Loopback => Ok(OriginPolicy::loopback()),
+            Self::Listed(origins) => Ok(OriginPolicy::list(origins.iter().map(String::as_str))?),
+            Self::Any => Ok(OriginPolicy::danger_allow_any()),
+        }
+    }
+}
+
+/// What is declared follows from what is there.
+fn capabilities(tools: &[Tool], extensions: JsonMap) -> ServerCapabilities {
+    let logs = tools.iter().any(|tool| tool.needs.logging);
+    ServerCapabilities {
+        tools: (!tools.is_empty()).then(ListChangedCapability::default),
+        logging: logs.then(JsonMap::new),
+        extensions: (!extensions.is_empty()).then_some(extensions),
+        ..ServerCapabilities::default()
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    duration.as_millis().try_into().unwrap_or(u64::MAX)
+}
+
+impl fmt::Debug for ServerBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerBuilder")
+            .field("name", &self.implementation.name)
+            .finish_non_exhaustive()
+    }
+}

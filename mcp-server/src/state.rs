@@ -1,0 +1,43 @@
+//! Values that handlers share, by their type.
+
+use std::any::{Any, TypeId, type_name};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// One shared value a type, given with [`ServerBuilder::state`](crate::ServerBuilder::state).
+#[derive(Clone, Default)]
+pub(crate) struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+
+impl States {
+    pub(crate) fn insert<T: Send + Sync + 'static>(&mut self, value: Arc<T>) {
+        self.0.insert(TypeId::of::<T>(), value);
+    }
+
+    pub(crate) fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.0.get(&TypeId::of::<T>())?.clone().downcast().ok()
+    }
+
+    pub(crate) fn has(&self, need: &StateType) -> bool {
+        self.0.contains_key(&need.id)
+    }
+}
+
+impl fmt::Debug for States {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "States({})", self.0.len())
+    }
+}
+
+/// A type that a handler wants a shared value of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StateType {
+    id: TypeId,
+    pub(crate) name: &'static str,
+}
+
+impl StateType {
+    pub(crate) fn of<T: 'static>() -> Self {
+        Self { id: TypeId::of::<T>(), name: type_name::<T>() }
+    }
+}

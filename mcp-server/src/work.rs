@@ -1,0 +1,212 @@
+//! A handler at work: its panics caught, its reply encoded, and, where it must not be cut short, a
+//! task of its own.
+
+use std::any::Any;
+use std::fmt;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll, ready};
+
+use mcp_types::{ErrorObject, RequestId};
+use tokio::sync::oneshot;
+
+use crate::context::Context;
+use crate::handler::{ErasedHandler, ToolReply, Work};
+use crate::registry::Entry;
+use crate::reply::Answer;
+use crate::server::Shared;
+
+/// What a tool that runs to completion came to when nobody waited for it any more.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Abandoned {
+    /// The tool.
+    pub tool: String,
+    /// The request, for its id, its caller and its metadata.
+    pub context: Context,
+    /// What would have been the reply.
+    pub reply: ToolReply,
+}
+
+/// Gets what nobody waits for.
+pub(crate) type AbandonedHook = dyn Fn(Abandoned) + Send + Sync;
+
+/// A handler's work, which ends with an answer whatever the handler does.
+pub(crate) struct Working {
+    context: Context,
+    state: State,
+}
+
+enum State {
+    Running(Work),
+    /// The handler runs in a task of its own, which sends what it comes to.
+    Detached(oneshot::Receiver<Box<Unheard>>),
+    /// The handler never began, or has just ended.
+    Replied(Option<Box<ToolReply>>),
+}
+
+impl Working {
+    /// Starts the handler: decodes the arguments and calls it. Nothing of it runs yet but what it does before
+    /// its future.
+    pub(crate) fn start(handler: &dyn ErasedHandler, context: &Context, arguments: &str) -> Self {
+        let started = catch_unwind(AssertUnwindSafe(|| handler.start(context, arguments)));
+        let state = match started {
+            Ok(Ok(work)) => State::Running(work),
+            Ok(Err(error)) => State::Replied(Some(Box::new(error.into_reply()))),
+            Err(panic) => State::Replied(Some(Box::new(panicked(&*panic)))),
+        };
+        Self { context: context.clone(), state }
+    }
+
+    fn poll_reply(&mut self, cx: &mut TaskContext<'_>) -> Poll<ToolReply> {
+        let polled = match &mut self.state {
+            State::Running(work) => catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))),
+            State::Replied(reply) => match reply.take() {
+                Some(reply) => return Poll::Ready(*reply),
+                None => return Poll::Pending,
+            },
+            // Its reply comes through the channel.
+            State::Detached(_) => return Poll::Pending,
+        };
+        match polled {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(reply)) => {
+                self.discard();
+                Poll::Ready(reply)
+            }
+            Err(panic) => {
+                self.discard();
+                Poll::Ready(panicked(&*panic))
+            }
+        }
+    }
+
+    /// Drops the handler's future, whose destructors may panic as well.
+    fn discard(&mut self) {
+        let state = std::mem::replace(&mut self.state, State::Replied(None));
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(state))) {
+            tracing::error!(panic = message(&*panic), "a handler panicked while it was dropped");
+        }
+    }
+}
+
+impl Future for Working {
+    type Output = Answer;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Answer> {
+        let State::Detached(receiver) = &mut self.state else {
+            return self.poll_reply(cx).map(|reply| Answer::of(&self.context, reply));
+        };
+        let received = ready!(Pin::new(receiver).poll(cx));
+        self.state = State::Replied(None);
+        Poll::Ready(match received {
+            Ok(unheard) => Answer::of_detached(unheard),
+            // The sender goes only when the runtime shuts down.
+            Err(_) => Answer::failed(
+                &self.context,
+                ErrorObject::internal_error("The server is shutting down"),
+            ),
+        })
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.discard();
+    }
+}
+
+/// Moves `work` into a task of its own that goes on when the exchange ends.
+pub(crate) fn run_to_completion(
+    shared: &Arc<Shared>,
+    tool: &Arc<Entry>,
+    context: &Context,
+    mut work: Working,
+) -> Working {
+    let (sender, receiver) = oneshot::channel();
+    let (shared, tool, its_context) = (Arc::clone(shared), Arc::clone(tool), context.clone());
+    tokio::spawn(async move {
+        let reply = std::future::poll_fn(|cx| work.poll_reply(cx)).await;
+        // When nobody receives it any more it is dropped, here or with the channel.
+        let _ = sender.send(Box::new(Unheard {
+            shared,
+            tool,
+            context: its_context,
+            reply: Some(reply),
+        }));
+    });
+    Working { context: context.clone(), state: State::Detached(receiver) }
+}
+
+/// What a detached handler came to, for as long as it was not sent; dropped before, it goes to the hook.
+pub(crate) struct Unheard {
+    shared: Arc<Shared>,
+    tool: Arc<Entry>,
+    context: Context,
+    /// There until it is sent.
+    reply: Option<ToolReply>,
+}
+
+impl Unheard {
+    pub(crate) const fn context(&self) -> &Context {
+        &self.context
+    }
+
+    pub(crate) const fn reply(&self) -> Option<&ToolReply> {
+        self.reply.as_ref()
+    }
+
+    pub(crate) fn is_sent(mut self: Box<Self>) {
+        self.reply = None;
+    }
+}
+
+impl Drop for Unheard {
+    fn drop(&mut self) {
+        if let Some(reply) = self.reply.take() {
+            self.shared.abandoned(&self.tool, self.context.clone(), reply);
+        }
+    }
+}
+
+impl fmt::Debug for Unheard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unheard").field("tool", &self.tool.name).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn abandoned(&self, tool: &Entry, context: Context, reply: ToolReply) {
+        let id: &RequestId = context.request_id();
+        tracing::info!(tool = tool.name, %id, "nobody waits for the result any more");
+        if let Some(hook) = &self.on_abandoned {
+            let abandoned = Abandoned { tool: tool.name.clone(), context, reply };
+            if catch_unwind(AssertUnwindSafe(|| hook(abandoned))).is_err() {
+                tracing::error!("the hook for abandoned results panicked");
+            }
+        }
+    }
+}
+
+/// The answer to a call that took too long.
+pub(crate) fn timed_out(context: &Context, limit: std::time::Duration) -> Answer {
+    let seconds = limit.as_secs_f32();
+    let error = ErrorObject::internal_error(format!("The call took longer than {seconds} s"));
+    Answer::failed(context, error)
+}
+
+#[cold]
+fn panicked(panic: &(dyn Any + Send)) -> ToolReply {
+    tracing::error!(panic = message(panic), "a handler panicked");
+    Err(ErrorObject::internal_error("Internal error"))
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&'static str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("(not a message)")
+}
