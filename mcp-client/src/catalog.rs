@@ -1,0 +1,151 @@
+//! `Catalog`: which tools mirror parameters into headers, as far as lists have told.
+//!
+//! Specification: Streamable HTTP, Custom Headers from Tool Parameters.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcp_transport::header::ParamHeaders;
+use mcp_types::{ListToolsResult, Tool};
+
+use crate::error::excerpt;
+use crate::limits::Limits;
+
+/// The header plans of the tools seen, whatever the lists said about their freshness: an old plan is better
+/// than none, and a server that changed it says so. Tools that mirror nothing are not in it.
+pub(crate) struct Catalog {
+    seen: Mutex<Seen>,
+    tools: usize,
+    bytes: usize,
+}
+
+#[derive(Default)]
+struct Seen {
+    plans: HashMap<Arc<str>, Entry>,
+    /// The same names by the time they were seen last, oldest first.
+    order: BTreeMap<u64, Arc<str>>,
+    clock: u64,
+    bytes: usize,
+}
+
+struct Entry {
+    plan: Arc<ParamHeaders>,
+    seen_at: u64,
+    bytes: usize,
+}
+
+impl Catalog {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self { seen: Mutex::default(), tools: limits.catalog_tools, bytes: limits.catalog_bytes }
+    }
+
+    /// Remembers the tools of a page, and takes those out of it that break the rules for mirrored
+    /// parameters.
+    pub(crate) fn admit(&self, page: &mut ListToolsResult) {
+        page.tools.retain(|tool| self.admit_tool(tool));
+    }
+
+    /// The plan of a tool; `None` when it mirrors nothing or was not seen.
+    pub(crate) fn plan(&self, tool: &str) -> Option<Arc<ParamHeaders>> {
+        let seen = self.seen();
+        seen.plans.get(tool).map(|entry| Arc::clone(&entry.plan))
+    }
+
+    fn admit_tool(&self, tool: &Tool) -> bool {
+        let schema = tool.input_schema.get();
+        match ParamHeaders::compile(schema) {
+            Ok(plan) if plan.is_empty() => self.seen().forget(&tool.name),
+            Ok(plan) => {
+                let bytes = tool.name.len() + schema.len();
+                let mut seen = self.seen();
+                seen.forget(&tool.name);
+                seen.remember(&tool.name, plan, bytes);
+                while seen.plans.len() > self.tools || seen.bytes > self.bytes {
+                    seen.forget_oldest();
+                }
+            }
+            Err(error) => {
+                let (name, reason) = (excerpt(tool.name.as_bytes()), error.to_string());
+                tracing::warn!(tool = name, reason, "a tool is left out of the list");
+                self.seen().forget(&tool.name);
+                return false;
+            }
+        }
+        true
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        // At worst a forgotten plan, which costs a call one more round.
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Seen {
+    fn remember(&mut self, tool: &str, plan: ParamHeaders, bytes: usize) {
+        let (name, seen_at) = (Arc::<str>::from(tool), self.clock);
+        let plan = Arc::new(plan);
+        self.clock += 1;
+        self.bytes += bytes;
+        self.order.insert(seen_at, Arc::clone(&name));
+        self.plans.insert(name, Entry { plan, seen_at, bytes });
+    }
+
+    fn forget(&mut self, tool: &str) {
+        if let Some(entry) = self.plans.remove(tool) {
+            self.order.remove(&entry.seen_at);
+            self.bytes -= entry.bytes;
+        }
+    }
+
+    fn forget_oldest(&mut self) {
+        if let Some((_, tool)) = self.order.pop_first() {
+            self.forget(&tool);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(name: &str, header: &str) -> Tool {
+        let schema = format!(
+            r#"{{"type":"object","properties":{{"p":{{"type":"string","x-mcp-header":"{header}"}}}}}}"#
+        );
+        Tool::new(name, mcp_types::RawJson::from_text(schema).unwrap())
+    }
+
+    fn admit(catalog: &Catalog, tools: &[Tool]) -> Vec<String> {
+        let mut page = ListToolsResult { tools: tools.to_vec(), ..ListToolsResult::default() };
+        catalog.admit(&mut page);
+        page.tools.into_iter().map(|tool| tool.name).collect()
+    }
+
+    #[test]
+    fn the_longest_unseen_is_forgotten() {
+        let catalog = Catalog::new(&Limits { catalog_tools: 2, ..Limits::default() });
+        admit(&catalog, &[tool("a", "A"), tool("b", "B"), tool("a", "A"), tool("c", "C")]);
+        assert!(catalog.plan("b").is_none());
+        assert!(catalog.plan("a").is_some() && catalog.plan("c").is_some());
+
+        let bytes = tool("a", "A").input_schema.get().len() + 1;
+        let catalog = Catalog::new(&Limits { catalog_bytes: 2 * bytes, ..Limits::default() });
+        let listed = admit(&catalog, &[tool("a", "A"), tool("b", "B"), tool("c", "C")]);
+        assert_eq!(listed, ["a", "b", "c"]);
+        assert!(catalog.plan("a").is_none() && catalog.plan("b").is_some());
+        admit(&catalog, &[tool("big", &"x".repeat(200))]);
+        let seen = catalog.seen();
+        assert_eq!((seen.plans.len(), seen.order.len(), seen.bytes), (0, 0, 0));
+    }
+
+    #[test]
+    fn the_last_list_counts() {
+        let catalog = Catalog::new(&Limits::default());
+        admit(&catalog, &[tool("a", "A"), tool("b", "B"), tool("c", "C")]);
+        let plain = Tool::new("a", serde_json::json!({"type": "object"}));
+        assert_eq!(admit(&catalog, &[plain, tool("b", "not a name")]), ["a"]);
+        assert!(catalog.plan("a").is_none() && catalog.plan("b").is_none());
+        assert!(catalog.plan("c").is_some());
+        assert_eq!(catalog.seen().bytes, tool("c", "C").input_schema.get().len() + 1);
+    }
+}

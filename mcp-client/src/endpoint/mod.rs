@@ -1,0 +1,135 @@
+//! `Endpoint`: where messages are posted to.
+
+mod connect;
+mod redirect;
+mod service;
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::uri::Scheme;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
+use http_body_util::Full;
+use mcp_transport::media;
+
+pub(crate) use connect::{pool, tcp};
+pub(crate) use service::{HttpService, ReplyBody, Tower};
+
+use crate::body::skip;
+use crate::deadline::Deadline;
+use crate::error::{Error, Kind};
+use crate::headers::ExtraHeaders;
+use crate::limits::Limits;
+
+/// One MCP endpoint, how it is reached, and what every request to it says.
+pub(crate) struct Endpoint {
+    uri: Uri,
+    /// The protocol's constants and the client's own headers.
+    headers: HeaderMap,
+    service: Box<dyn HttpService>,
+}
+
+impl Endpoint {
+    pub(crate) fn new(uri: Uri, extra: &ExtraHeaders, service: Box<dyn HttpService>) -> Self {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media::JSON));
+        headers.insert(ACCEPT, HeaderValue::from_static(media::ACCEPT_BOTH));
+        extra.apply(&mut headers);
+        Self { uri, headers, service }
+    }
+
+    /// The headers that every request begins with.
+    pub(crate) fn headers(&self) -> HeaderMap {
+        self.headers.clone()
+    }
+
+    /// The address without its query, which may hold secrets.
+    pub(crate) fn shown(&self) -> String {
+        shown(&self.uri)
+    }
+
+    /// Posts `body` and follows redirects of the same origin that keep it. `headers` is asked once for
+    /// each request.
+    ///
+    /// # Errors
+    /// When there is no response in time, or it redirects elsewhere.
+    pub(crate) async fn post(
+        &self,
+        headers: &(dyn Fn() -> Result<HeaderMap, Error> + Send + Sync),
+        body: &Bytes,
+        deadline: &mut Deadline,
+    ) -> Result<Response<ReplyBody>, Error> {
+        let mut uri = self.uri.clone();
+        for _ in 0..=Limits::REDIRECTS {
+            let mut request = Request::new(Full::new(body.clone()));
+            *request.method_mut() = Method::POST;
+            *request.uri_mut() = uri.clone();
+            *request.headers_mut() = headers()?;
+            let sent = deadline.race(self.service.send(request)).await?;
+            let response = sent.map_err(connect::classify)?;
+            if !response.status().is_redirection() {
+                return Ok(response);
+            }
+            let (head, rest) = response.into_parts();
+            uri = redirect::target(&uri, head)?;
+            tracing::debug!(to = shown(&uri), "a request was redirected");
+            skip(rest).await;
+        }
+        Err(Error::new(Kind::Redirect {
+            location: shown(&uri).into(),
+            why: "is one redirect too many",
+        }))
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown())
+    }
+}
+
+/// Reads the address of an endpoint.
+///
+/// # Errors
+/// When it is no absolute URL of HTTP, or holds credentials, which nothing would send.
+pub(crate) fn parse_url(url: &str) -> Result<Uri, Error> {
+    let uri: Uri =
+        url.parse().map_err(|error| Error::usage("the URL cannot be read").caused_by(error))?;
+    let known =
+        uri.scheme().is_some_and(|scheme| *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS);
+    let Some(authority) = uri.authority().filter(|_| known) else {
+        return Err(Error::usage("the URL must begin with http:// or https://"));
+    };
+    if authority.host().is_empty() {
+        return Err(Error::usage("the URL has no host"));
+    }
+    if authority.as_str().contains('@') {
+        return Err(Error::usage("the URL holds credentials: set an authorization header instead"));
+    }
+    Ok(uri)
+}
+
+fn shown(uri: &Uri) -> String {
+    let scheme = uri.scheme_str().unwrap_or_default();
+    let authority = uri.authority().map_or("", |authority| authority.as_str());
+    format!("{scheme}://{authority}{}", uri.path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        for url in ["http://h", "https://h:1/p?q", "http://[::1]:8080/mcp", "HTTP://H/"] {
+            parse_url(url).unwrap();
+        }
+        for url in ["", "/mcp", "h:80", "localhost", "ftp://h/", "http://", "http://u:p@h/", "a b"]
+        {
+            assert!(parse_url(url).unwrap_err().is_usage(), "{url}");
+        }
+        let uri = parse_url("http://h:1/p?token=s3cret").unwrap();
+        assert_eq!(shown(&uri), "http://h:1/p");
+    }
+}

@@ -1,0 +1,76 @@
+//! Everything that a server could let grow or keep waiting, by name.
+
+use std::time::Duration;
+
+use mcp_transport::limits::MAX_EVENT;
+
+/// The ceilings of a [`Client`](crate::Client). The default of each is the constant of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of a JSON reply. Default is [`BODY`](Self::BODY).
+    pub body: usize,
+    /// Bytes of one event of a stream. Default is [`EVENT`](Self::EVENT).
+    pub event: usize,
+    /// Bytes of a JSON body under an error status; one that is longer counts as no JSON. Default is
+    /// [`ERROR_BODY`](Self::ERROR_BODY).
+    pub error_body: usize,
+    /// Tools whose mirrored parameters are remembered; over it the one longest not seen in a list is
+    /// forgotten. Default is [`CATALOG_TOOLS`](Self::CATALOG_TOOLS).
+    pub catalog_tools: usize,
+    /// Bytes of names and input schemas that the remembered tools may have; over it likewise. Default is
+    /// [`CATALOG_BYTES`](Self::CATALOG_BYTES).
+    pub catalog_bytes: usize,
+}
+
+impl Limits {
+    /// 64 MiB: tool results with embedded images reach tens of megabytes, and a client chose its server.
+    pub const BODY: usize = MAX_EVENT;
+    /// 64 MiB, as for a JSON reply: a result may come in either.
+    pub const EVENT: usize = MAX_EVENT;
+    /// 1 MiB: an error object says why and perhaps what, but carries no content.
+    pub const ERROR_BODY: usize = 1024 * 1024;
+    /// 1,024 tools: more than a model can choose from. Only tools that mirror parameters count.
+    pub const CATALOG_TOOLS: usize = 1024;
+    /// 4 MiB: room for 1,024 tools with schemas of 4 KiB.
+    pub const CATALOG_BYTES: usize = 4 * 1024 * 1024;
+
+    /// 5 redirects followed for one request, as browsers' `fetch` implementations for servers do. Not
+    /// configurable.
+    pub const REDIRECTS: usize = 5;
+    /// 64 pages of tools read to find the one whose headers were refused: with pages of 100 tools, far
+    /// above any list in use. Not configurable.
+    pub const REFRESH_PAGES: usize = 64;
+    /// 1 KiB of a body that is no JSON-RPC is read for an error's text. Not configurable.
+    pub const EXCERPT_BYTES: usize = 1024;
+    /// 200 characters of a peer's text stand in an error's message: enough to recognise a page or a
+    /// proxy. Not configurable.
+    pub const EXCERPT: usize = 200;
+    /// 5 s for the body under an error status: the status alone is worth more than waiting. Not
+    /// configurable.
+    pub const ERROR_BODY_TIME: Duration = Duration::from_secs(5);
+    /// 100 ms for a stream to end behind its response, so that its connection can be used again; one that
+    /// stays open longer is cut off. Not configurable.
+    pub const STREAM_END: Duration = Duration::from_millis(100);
+    /// 10 s to connect: three tries of TCP's own. Not configurable.
+    pub const CONNECT_TIME: Duration = Duration::from_secs(10);
+    /// 32 idle connections are kept, one for each of as many calls at once. Not configurable.
+    pub const IDLE_CONNECTIONS: usize = 32;
+    /// 60 s that a connection is kept idle: what proxies commonly grant. Not configurable.
+    pub const IDLE_TIME: Duration = Duration::from_secs(60);
+    /// 30 s between the pings of a busy HTTP/2 connection, and before TCP probes an idle one: finds out
+    /// peers that vanished well before a call's time is up. Not configurable.
+    pub const PROBE_AFTER: Duration = Duration::from_secs(30);
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body: Self::BODY,
+            event: Self::EVENT,
+            error_body: Self::ERROR_BODY,
+            catalog_tools: Self::CATALOG_TOOLS,
+            catalog_bytes: Self::CATALOG_BYTES,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `Outgoing`: a request on its way, its type forgotten.
+
+use std::any::Any;
+
+use mcp_types::{
+    CallToolParams, HasMeta, Outcome, Request, RequestId, RequestMessage, RequestMeta, request,
+};
+
+use crate::error::{Error, Fault, undecodable};
+use crate::receive::Found;
+
+/// What an exchange has to know of a request, whichever it is.
+pub(crate) trait Outgoing: Send + Sync {
+    fn method(&self) -> &'static str;
+    /// What `Mcp-Name` says.
+    fn mcp_name(&self) -> Option<&str>;
+    fn meta(&self) -> &RequestMeta;
+    fn meta_mut(&mut self) -> &mut RequestMeta;
+    /// The parameters of a tool call, whose arguments may have to be mirrored.
+    fn tool_call(&self) -> Option<&CallToolParams>;
+    /// The whole message.
+    fn encode(&self, id: &RequestId) -> serde_json::Result<Vec<u8>>;
+}
+
+/// The parameters of `R`.
+pub(crate) struct Typed<R: Request>(pub(crate) R::Params);
+
+impl<R: Request> Outgoing for Typed<R> {
+    fn method(&self) -> &'static str {
+        R::METHOD
+    }
+
+    fn mcp_name(&self) -> Option<&str> {
+        R::mcp_name(&self.0)
+    }
+
+    fn meta(&self) -> &RequestMeta {
+        self.0.meta()
+    }
+
+    fn meta_mut(&mut self) -> &mut RequestMeta {
+        self.0.meta_mut()
+    }
+
+    fn tool_call(&self) -> Option<&CallToolParams> {
+        let params: &dyn Any = &self.0;
+        params.downcast_ref().filter(|_| R::METHOD == request::CallTool::METHOD)
+    }
+
+    fn encode(&self, id: &RequestId) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(&RequestMessage::new(id.clone(), R::METHOD, &self.0))
+    }
+}
+
+impl Found {
+    /// The outcome of `R`.
+    ///
+    /// # Errors
+    /// When it is no outcome of that method.
+    pub(crate) fn outcome<R: Request>(&self) -> Result<Outcome<R::Result>, Error> {
+        let result = str::from_utf8(&self.result).map_err(|error| undecodable(&error))?;
+        let tag = self.tag.as_deref().map(serde_json::from_slice::<Box<str>>);
+        let tag = tag.transpose().map_err(|error| undecodable(&error))?;
+        match Outcome::from_json(result, tag.as_deref()).map_err(|error| undecodable(&error))? {
+            Outcome::InputRequired(_) if !R::MAY_NEED_INPUT => {
+                Err(Error::protocol(Fault::InputNotAllowed))
+            }
+            outcome => Ok(outcome),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Servers that play a script, over sockets and in memory.
+
+mod memory;
+mod socket;
+
+pub(crate) use memory::{Memory, Piece};
+pub(crate) use socket::{Reply, Server};
+
+use mcp_client::{Client, Error};
+
+/// The first page of tools, empty.
+pub(crate) const NO_TOOLS: &str = r#"{"resultType":"complete","tools":[]}"#;
+
+/// The result of a tool that says `ok`.
+pub(crate) const OK: &str = r#"{"resultType":"complete","content":[{"type":"text","text":"ok"}]}"#;
+
+/// A response with this result to the request at hand.
+pub(crate) fn result(result: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{{id}},"result":{result}}}"#)
+}
+
+/// A response with an error to the request at hand.
+pub(crate) fn error(code: i64, data: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{{id}},"error":{{"code":{code},"message":"no","data":{data}}}}}"#
+    )
+}
+
+/// Calls the tool `t` and returns the text it gives.
+pub(crate) async fn call(client: &Client) -> Result<String, Error> {
+    client.call_tool("t", ()).await.map(|result| text(&result))
+}
+
+pub(crate) fn text(result: &mcp_client::types::CallToolResult) -> String {
+    match result.content.as_slice() {
+        [mcp_client::types::ContentBlock::Text(text)] => text.text.clone(),
+        other => panic!("not one text: {other:?}"),
+    }
+}
