@@ -1,0 +1,80 @@
+"""A revision 2026-07-28 client on the Python SDK, over Streamable HTTP.
+
+    python client.py URL
+
+Goes through the steps of ../README.md and prints what it saw as one JSON object.
+Exits 0 if it could run through, whatever the server answered.
+"""
+
+import json
+import sys
+from typing import Any
+
+import anyio
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult
+
+VERSION = "2026-07-28"
+TEXT = "Grüße, 世界 🦀\nline two"
+
+
+def seen(result: CallToolResult) -> dict[str, Any]:
+    return {"isError": bool(result.is_error), "text": ",".join(block.text for block in result.content)}
+
+
+async def attempt(client: Client, name: str, arguments: dict[str, Any], **options: Any) -> dict[str, Any]:
+    try:
+        return seen(await client.call_tool(name, arguments, 10, **options))
+    except MCPError as error:
+        return {"error": {"code": error.code, "message": str(error)}}
+    except Exception as error:
+        return {"failed": f"{type(error).__name__}: {error}"}
+
+
+async def progress(client: Client) -> dict[str, Any]:
+    values: list[float] = []
+
+    async def on_progress(value: float, total: float | None, message: str | None) -> None:
+        # The SDK makes every progress value a float; whole ones are reported as the integers they were.
+        values.append(int(value) if value.is_integer() else value)
+
+    result = await attempt(client, "progress", {"steps": 5}, progress_callback=on_progress)
+    return {"values": values, **result}
+
+
+async def cancel(client: Client) -> dict[str, Any]:
+    with anyio.move_on_after(0.2) as scope:
+        return {"cancelled": False, **seen(await client.call_tool("slow", {"ms": 10_000}, 10))}
+    return {"cancelled": scope.cancelled_caught}
+
+
+async def run(url: str) -> dict[str, Any]:
+    # A pinned mode would never send `server/discover`: probe instead, and refuse the fallback.
+    async with Client(url, mode="auto") as client:
+        if client.protocol_version != VERSION or (found := client.session.discover_result) is None:
+            raise SystemExit(f"the server speaks {client.protocol_version}")
+        return {
+            "client": "python",
+            "discover": {
+                "protocolVersion": client.protocol_version,
+                "supportedVersions": found.supported_versions,
+                "capabilities": sorted(found.capabilities.model_dump(exclude_none=True)),
+                "server": client.server_info.name if client.server_info else None,
+            },
+            "list": [tool.name for tool in (await client.list_tools()).tools],
+            "echo": await attempt(client, "echo", {"text": TEXT}),
+            "fail": await attempt(client, "fail", {}),
+            "unknown": await attempt(client, "no_such_tool", {}),
+            "progress": await progress(client),
+            "cancel": await cancel(client),
+            "after": await attempt(client, "echo", {"text": "still here"}),
+        }
+
+
+async def main() -> None:
+    with anyio.fail_after(25):
+        print(json.dumps(await run(sys.argv[1]), ensure_ascii=False))
+
+
+anyio.run(main)

@@ -1,0 +1,65 @@
+//! The server that the official suite and the clients of other SDKs are let loose on.
+//!
+//!     everything-server [--port N] [--until-eof]
+//!
+//! Serves `/mcp` on 127.0.0.1, on a free port unless one is given, and prints `listening PORT`. With
+//! `--until-eof` it ends when its standard input does, so that it cannot outlive the process that started it.
+
+use std::error::Error;
+use std::future::Future;
+use std::time::Duration;
+use std::{env, io, thread};
+
+use conformance::server;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let options = Options::parse(env::args().skip(1))?;
+    let listener = TcpListener::bind(("127.0.0.1", options.port)).await?;
+    server::say(format_args!("listening {}", listener.local_addr()?.port()));
+    let serve = server::everything()?.serve_with(listener);
+    if options.until_eof {
+        serve.shutdown_on(end_of_input()).drain_time(DRAIN_TIME).await?;
+    } else {
+        serve.await?;
+    }
+    Ok(())
+}
+
+struct Options {
+    port: u16,
+    until_eof: bool,
+}
+
+impl Options {
+    fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut options = Self { port: 0, until_eof: false };
+        while let Some(arg) = args.next() {
+            match &*arg {
+                "--until-eof" => options.until_eof = true,
+                "--port" => {
+                    let port = args.next().and_then(|port| port.parse().ok());
+                    options.port = port.ok_or("--port needs a number up to 65535")?;
+                }
+                _ => return Err(format!("{arg} is neither --port nor --until-eof")),
+            }
+        }
+        Ok(options)
+    }
+}
+
+// A thread of its own: the runtime would wait for one of its own at the end, and so for the input.
+fn end_of_input() -> impl Future<Output = ()> {
+    let (end, ended) = oneshot::channel::<()>();
+    thread::spawn(move || {
+        // An input that cannot be read has ended as well.
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
+        drop(end);
+    });
+    async { drop(ended.await) }
+}
+
+/// Who closed the input is about to leave, and no longer reads what is under way.
+const DRAIN_TIME: Duration = Duration::from_secs(1);

@@ -1,0 +1,37 @@
+//! What the program `everything-client` does: one scenario of the official suite.
+
+mod headers;
+mod tools;
+
+use std::error::Error;
+use std::time::Duration;
+
+use mcp_client::Client;
+
+/// Goes through `scenario` with the suite's server at `url`. Whether the client did well is for the suite to
+/// say, which sees every request.
+///
+/// # Errors
+/// A scenario that this client does not know, a call that should have succeeded, and after 25 s in any case.
+pub async fn run(scenario: &str, url: &str) -> Result<(), Box<dyn Error>> {
+    let client = Client::http(url)?;
+    let steps = Box::pin(go_through(scenario, &client));
+    tokio::time::timeout(LIMIT, steps).await?
+}
+
+// Scenarios of one feature stand together, in a module of their own where they take more than a line.
+async fn go_through(scenario: &str, client: &Client) -> Result<(), Box<dyn Error>> {
+    match scenario {
+        "request-metadata" => tools::discover_and_list(client).await,
+        "tools_call" => tools::add_numbers(client).await,
+        "json-schema-ref-no-deref" => tools::list(client).await,
+        "json-schema-2020-12-preservation" => tools::echo_schema(client).await,
+        "http-standard-headers" => headers::standard(client).await,
+        "http-custom-headers" => headers::custom(client).await,
+        "http-invalid-tool-headers" => headers::invalid(client).await,
+        _ => Err(format!("{scenario} is no scenario that this client knows").into()),
+    }
+}
+
+/// Less than the 30 s after which the suite kills the shell around this program, but not the program.
+const LIMIT: Duration = Duration::from_secs(25);

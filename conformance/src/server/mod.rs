@@ -1,0 +1,33 @@
+//! What the program `everything-server` serves.
+
+mod peer;
+mod tools;
+
+use std::fmt;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use mcp_server::types::CacheScope;
+use mcp_server::{BuildError, Server};
+
+/// The server with everything that the official suite and the clients of other SDKs look for.
+///
+/// # Errors
+/// None that its definitions do not cause themselves.
+pub fn everything() -> Result<Server, BuildError> {
+    Server::builder("everything-server", env!("CARGO_PKG_VERSION"))
+        .tools(tools::all())
+        .tools(peer::all())
+        .list_cache(FRESH, CacheScope::Public)
+        .build()
+}
+
+/// Prints a line on standard output at once, for the process that started this one.
+pub fn say(line: impl fmt::Display) {
+    let mut out = io::stdout().lock();
+    // Nobody may be reading any more, and that is no fault of the server.
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+/// The lists never change, and the suite looks for a hint about caching.
+const FRESH: Duration = Duration::from_mins(1);

@@ -1,0 +1,145 @@
+//! The clients and servers of other SDKs: each of their clients on our server, our client on each of
+//! their servers. All go through the steps that `peers/README.md` lays down.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::steps;
+use crate::support::{Program, Serving, alone, is_installed, peers};
+
+#[test]
+fn the_typescript_client_on_our_server() {
+    client_on_our_server(&TYPESCRIPT);
+}
+
+#[test]
+fn the_python_client_on_our_server() {
+    client_on_our_server(&PYTHON);
+}
+
+#[test]
+fn our_client_on_our_server() {
+    let _alone = alone();
+    let server = Serving::ours();
+    let report = steps::run(&server.url);
+    check(&report, &OURS, server);
+}
+
+#[test]
+fn our_client_on_the_typescript_server() {
+    our_client_on_server(&TYPESCRIPT);
+}
+
+#[test]
+fn our_client_on_the_python_server() {
+    our_client_on_server(&PYTHON);
+}
+
+/// Another SDK: what has to be there for it, and its two programs.
+struct Sdk {
+    installed: &'static str,
+    /// The first comes with the packages, on some platforms only.
+    interpreters: [&'static str; 2],
+    client: &'static str,
+    server: &'static str,
+    serves: Serves,
+}
+
+/// In what servers may differ.
+struct Serves {
+    name: &'static str,
+    capabilities: &'static [&'static str],
+    unknown: fn() -> Value,
+}
+
+const OURS: Serves = Serves {
+    name: "everything-server",
+    capabilities: &["logging", "tools"],
+    unknown: || json!({ "error": { "code": -32602, "message": "Unknown tool: no_such_tool" } }),
+};
+
+const TYPESCRIPT: Sdk = Sdk {
+    installed: "node_modules/@modelcontextprotocol/client/package.json",
+    interpreters: ["node_modules/.bin/node", "node"],
+    client: "js/client.mjs",
+    server: "js/server.mjs",
+    serves: Serves {
+        name: "typescript-peer",
+        capabilities: &["tools"],
+        unknown: || json!({ "error": { "code": -32602, "message": "Tool no_such_tool not found" } }),
+    },
+};
+
+const PYTHON: Sdk = Sdk {
+    installed: "py/.venv/.installed",
+    interpreters: ["py/.venv/bin/python", "python3"],
+    client: "py/client.py",
+    server: "py/server.py",
+    serves: Serves {
+        name: "python-peer",
+        // It has neither prompts nor resources, and says so when they are listed.
+        capabilities: &["prompts", "resources", "tools"],
+        unknown: || json!({ "isError": true, "text": "Unknown tool: no_such_tool" }),
+    },
+};
+
+impl Sdk {
+    fn command(&self, script: &str) -> Command {
+        let [own, any] = self.interpreters;
+        let own = peers().join(own);
+        let mut command = Command::new(if own.exists() { own } else { PathBuf::from(any) });
+        command.arg(peers().join(script));
+        command
+    }
+}
+
+fn client_on_our_server(sdk: &Sdk) {
+    if !is_installed(sdk.installed) {
+        return;
+    }
+    let _alone = alone();
+    let server = Serving::ours();
+    let client = Program::start(sdk.command(sdk.client).arg(&server.url));
+    let report = serde_json::from_str(&client.line()).unwrap();
+    assert_eq!(client.end(), [""; 0]);
+    check(&report, &OURS, server);
+}
+
+fn our_client_on_server(sdk: &Sdk) {
+    if !is_installed(sdk.installed) {
+        return;
+    }
+    let _alone = alone();
+    let server = Serving::start(&mut sdk.command(sdk.server));
+    let report = steps::run(&server.url);
+    check(&report, &sdk.serves, server);
+}
+
+/// Looks at what a client saw of `server`, and then at what the server saw.
+fn check(report: &Value, serves: &Serves, server: Serving) {
+    let discover = json!({
+        "protocolVersion": "2026-07-28",
+        "supportedVersions": ["2026-07-28"],
+        "capabilities": serves.capabilities,
+        "server": serves.name,
+    });
+    for (step, saw) in [
+        ("discover", discover),
+        ("echo", json!({ "isError": false, "text": steps::TEXT })),
+        ("fail", json!({ "isError": true, "text": "failed on purpose" })),
+        ("unknown", (serves.unknown)()),
+        ("progress", json!({ "values": [1, 2, 3, 4, 5], "isError": false, "text": "done" })),
+        ("after", json!({ "isError": false, "text": "still here" })),
+    ] {
+        assert_eq!(report[step], saw, "{step}");
+    }
+    let listed = report["list"].as_array().unwrap();
+    assert!(listed.ends_with(&["echo", "fail", "progress", "slow"].map(Value::from)), "{listed:?}");
+    assert_eq!(report["cancel"]["cancelled"], true);
+
+    // What the client gave up the server gave up as well, and nothing else.
+    assert_eq!(server.program.line(), "cancelled");
+    assert_eq!(server.program.end(), [""; 0]);
+}

@@ -1,0 +1,16 @@
+//! Our server and client against other implementations, each in a process of its own.
+//!
+//! What `peers/README.md` describes has to be installed. Where it is not, these tests say that they
+//! were skipped; with `CI` set they fail.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test fails by a panic, and says what it found"
+)]
+
+mod interop;
+mod official;
+mod steps;
+mod support;
