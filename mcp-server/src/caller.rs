@@ -33,7 +33,7 @@ impl fmt::Debug for Caller {
 
 /// The address of the peer at the other end of the connection, as a request extension.
 ///
-/// [`serve`](crate::Server::serve) sets it; in another HTTP stack insert it where handlers should see it.
+/// [`serve`](crate::Server::serve) knows it anyway; in another HTTP stack insert it where handlers should see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PeerAddr(pub SocketAddr);
 
@@ -44,21 +44,18 @@ pub struct RequestParts {
     pub headers: HeaderMap,
     /// The request's extensions, by which layers hand things to handlers.
     pub extensions: Extensions,
+    /// The address of the peer, where it is known.
+    pub peer_addr: Option<SocketAddr>,
     /// The authenticated caller, passed through as it is.
     pub caller: Option<Caller>,
 }
 
-impl RequestParts {
-    /// The address of the peer, where the extensions have a [`PeerAddr`].
-    pub fn peer_addr(&self) -> Option<SocketAddr> {
-        self.extensions.get().map(|PeerAddr(address)| *address)
-    }
-}
-
 impl From<http::request::Parts> for RequestParts {
-    /// Takes headers and extensions over; the caller is the [`Caller`] among the extensions, if any.
+    /// Takes headers and extensions over; peer and caller are the [`PeerAddr`] and the [`Caller`] among the
+    /// extensions, if any.
     fn from(parts: http::request::Parts) -> Self {
+        let peer_addr = parts.extensions.get().map(|PeerAddr(address)| *address);
         let caller = parts.extensions.get().cloned();
-        Self { headers: parts.headers, extensions: parts.extensions, caller }
+        Self { headers: parts.headers, extensions: parts.extensions, peer_addr, caller }
     }
 }

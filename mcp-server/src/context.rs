@@ -13,6 +13,7 @@ use mcp_types::{
 use serde::Serialize;
 
 use crate::caller::{Caller, RequestParts};
+use crate::metadata::Metadata;
 use crate::reply::{Event, Outbox};
 use crate::server::Shared;
 use crate::state::States;
@@ -26,7 +27,7 @@ pub struct Context(Arc<Inner>);
 
 struct Inner {
     id: RequestId,
-    meta: RequestMeta,
+    meta: Metadata,
     parts: RequestParts,
     outbox: Outbox,
     shared: Arc<Shared>,
@@ -35,7 +36,7 @@ struct Inner {
 impl Context {
     pub(crate) fn new(
         id: RequestId,
-        meta: RequestMeta,
+        meta: Metadata,
         parts: RequestParts,
         outbox: Outbox,
         shared: Arc<Shared>,
@@ -50,20 +51,17 @@ impl Context {
 
     /// The `_meta` of the request, with its trace context.
     pub fn meta(&self) -> &RequestMeta {
-        &self.0.meta
+        self.0.meta.whole()
     }
 
     /// Who the client says it is; for display and logs, not for decisions.
     pub fn client_info(&self) -> Option<&Implementation> {
-        self.0.meta.client_info.as_ref()
+        self.meta().client_info.as_ref()
     }
 
     /// What the client declared that it can do while this request is served.
     pub fn client_capabilities(&self) -> &ClientCapabilities {
-        static NONE: std::sync::LazyLock<ClientCapabilities> =
-            std::sync::LazyLock::new(ClientCapabilities::default);
-        // A call whose `_meta` lacks them was refused; a context made in a test may.
-        self.0.meta.client_capabilities.as_ref().unwrap_or(&NONE)
+        &self.0.meta.capabilities
     }
 
     /// The header fields of the HTTP request; empty on other transports.
@@ -78,7 +76,7 @@ impl Context {
 
     /// The address of the peer, where it is known. Behind a proxy that is the proxy's.
     pub fn peer_addr(&self) -> Option<SocketAddr> {
-        self.0.parts.peer_addr()
+        self.0.parts.peer_addr
     }
 
     /// The authenticated caller, where there is one.
@@ -100,6 +98,10 @@ impl Context {
     /// A handle to log to the client with.
     pub fn log(&self) -> Log {
         Log(self.clone())
+    }
+
+    pub(crate) fn metadata(&self) -> &Metadata {
+        &self.0.meta
     }
 
     pub(crate) fn outbox(&self) -> &Outbox {
@@ -135,7 +137,7 @@ pub struct Progress(Context);
 impl Progress {
     /// Whether the client asked for progress and may still get it.
     pub fn is_wanted(&self) -> bool {
-        self.0.meta().progress_token.is_some() && self.0.outbox().is_open()
+        self.0.metadata().progress_token.is_some() && self.0.outbox().is_open()
     }
 
     /// Reports that `progress` is done, in units of the handler's choice: `50` stays an integer on the
@@ -161,7 +163,7 @@ impl Progress {
     }
 
     fn send(&self, progress: Number, total: Option<Number>, message: Option<&str>) -> bool {
-        let Some(token) = &self.0.meta().progress_token else { return false };
+        let Some(token) = &self.0.metadata().progress_token else { return false };
         self.0.outbox().report(progress, || {
             let params = ProgressParams {
                 total,
@@ -176,7 +178,8 @@ impl Progress {
 /// Sends log messages to the client. Take it as an argument of a handler.
 ///
 /// Only messages at or above the level that the request asked for are sent, and none when it asked
-/// for none. Logging never waits; for a slow reader the oldest messages are dropped.
+/// for none. Logging never waits; when more than [`Limits::queued_events`](crate::Limits::queued_events) wait to be
+/// sent, the oldest are dropped.
 ///
 /// The specification deprecates logging to the client as of 2026-07-28; what operators should see belongs
 /// into `tracing`. Specification: Logging.
@@ -186,7 +189,10 @@ pub struct Log(Context);
 impl Log {
     /// Whether a message of `level` would be sent: worth asking before making an expensive one.
     pub fn is_enabled(&self, level: LoggingLevel) -> bool {
-        self.0.meta().log_level.is_some_and(|least| level >= least) && self.0.outbox().is_open()
+        // A server that does not declare logging must not log.
+        self.0.shared().declares_logging
+            && self.0.metadata().log_level.is_some_and(|least| level >= least)
+            && self.0.outbox().is_open()
     }
 
     /// Sends `data`, any JSON, at `level`. Returns whether it was sent.

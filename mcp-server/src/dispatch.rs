@@ -8,7 +8,6 @@ use mcp_transport::json::Message;
 use crate::caller::RequestParts;
 use crate::context::Context;
 use crate::ladder::{self, Call, Target};
-use crate::permit::Permit;
 use crate::registry::Entry;
 use crate::rejection::{Reason, Rejection};
 use crate::reply::{self, Answer, Body, Outbox, Plan, Respond};
@@ -27,13 +26,12 @@ pub(crate) fn begin(
     message: Message<'_>,
     parts: RequestParts,
     plan: Plan,
-    permit: Option<Permit>,
 ) -> Begun {
     let begun = match message {
         Message::Request(request) => {
             let headers: Option<&HeaderMap> = plan.http.then_some(&parts.headers);
             ladder::climb(shared, headers, request)
-                .and_then(|call| dispatch(shared, call, parts, plan, permit))
+                .and_then(|call| dispatch(shared, call, parts, plan))
         }
         // None that a client sends over HTTP means anything in this revision.
         Message::Notification(_) => Ok(Begun::Done(reply::accepted())),
@@ -48,7 +46,6 @@ fn dispatch(
     call: Call<'_>,
     parts: RequestParts,
     plan: Plan,
-    permit: Option<Permit>,
 ) -> Result<Begun, Rejection> {
     let Call { id, meta, target } = call;
     match target {
@@ -64,7 +61,7 @@ fn dispatch(
             let outbox = Outbox::new(plan.streams(), limits.queued_events, limits.write_stall);
             let context = Context::new(id, meta, parts, outbox, Arc::clone(shared));
             let work = call_tool(shared, &tool, &context, arguments);
-            Ok(Begun::Working(Respond::new(context, work, plan, permit)))
+            Ok(Begun::Working(Respond::new(context, work, plan)))
         }
     }
 }

@@ -45,6 +45,9 @@ pub enum BuildError {
     /// An extension's identifier breaks the key naming rules.
     #[error("{0:?} is no extension identifier")]
     Extension(String),
+    /// A path that no request has.
+    #[error("the path {0:?} does not begin with a slash")]
+    Path(String),
     /// A page of nothing.
     #[error("the page size must be at least 1")]
     PageSize,

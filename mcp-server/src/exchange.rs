@@ -146,7 +146,7 @@ impl Exchange {
                 call_time: shared.limits.call_time,
                 http: self.options.http,
             };
-            begin(&shared, message, parts, plan, None)
+            begin(&shared, message, parts, plan)
         });
         if let Ok(Begun::Working(respond)) = &begun {
             let mut stage = self.stage();
@@ -181,7 +181,7 @@ impl Exchange {
             Ok(Message::Notification(notification)) => {
                 let token = notification.params.get("progressToken");
                 let token = token.and_then(|token| ProgressToken::from_json(token).ok());
-                let own = token.is_some() && token == context.meta().progress_token;
+                let own = token.is_some() && token == context.metadata().progress_token;
                 if notification.method == "notifications/progress" && !own {
                     tracing::debug!("progress of another request was dropped");
                     return Ok(false);

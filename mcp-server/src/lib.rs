@@ -56,6 +56,7 @@ mod exchange;
 pub mod handler;
 mod ladder;
 mod limits;
+mod metadata;
 mod page;
 mod permit;
 mod registry;

@@ -13,8 +13,8 @@ pub struct Limits {
     /// How long a request body may take to arrive; over it the answer is 408. Default is
     /// [`BODY_TIME`](Self::BODY_TIME).
     pub body_time: Duration,
-    /// How long a connection may take to say which HTTP it speaks, and each request's header section to
-    /// arrive; over it the connection is closed. Default is [`HEADER_TIME`](Self::HEADER_TIME).
+    /// How long a connection may take to say which HTTP it speaks and to bring the header section of its next
+    /// request, idle time between requests included; over it the connection is closed. Default is [`HEADER_TIME`](Self::HEADER_TIME).
     pub header_time: Duration,
     /// How many header fields a request may have; over it the answer is 431. HTTP/1.1 only, HTTP/2 counts
     /// bytes: [`HEADER_BYTES`](Self::HEADER_BYTES). Default is [`HEADERS`](Self::HEADERS).
@@ -22,10 +22,11 @@ pub struct Limits {
     /// How long a handler may work; over it the call is dropped and answered with -32603. Tools that run to
     /// completion go on unheard. Default is [`CALL_TIME`](Self::CALL_TIME).
     pub call_time: Duration,
-    /// How long written bytes may wait for a peer that does not read; over it the connection is closed, and
-    /// with it every call it carries is cancelled. Default is [`WRITE_STALL`](Self::WRITE_STALL).
+    /// How long written bytes may wait for a peer that does not read; over it the connection, or the one
+    /// HTTP/2 stream, is closed, and the calls it carries are cancelled. Default is [`WRITE_STALL`](Self::WRITE_STALL).
     pub write_stall: Duration,
-    /// Events of one call that wait to be written; over it progress is coalesced and the oldest log message
+    /// Events of one call that wait to be written, because its peer reads slowly or because they were emitted
+    /// without an `.await` in between; over it progress is coalesced and the oldest log message
     /// is dropped. Default is [`QUEUED_EVENTS`](Self::QUEUED_EVENTS).
     pub queued_events: usize,
     /// Exchanges under way at once; over it the answer is 503. Default is [`EXCHANGES`](Self::EXCHANGES).
@@ -45,8 +46,8 @@ impl Limits {
     pub const BODY: usize = 4 * 1024 * 1024;
     /// 30 s: 4 MiB over a 1.2 Mbit/s line.
     pub const BODY_TIME: Duration = Duration::from_secs(30);
-    /// 10 s: a header section fits in a few packets.
-    pub const HEADER_TIME: Duration = Duration::from_secs(10);
+    /// 60 s: what a client's next call may keep a connection waiting.
+    pub const HEADER_TIME: Duration = Duration::from_secs(60);
     /// 100 fields: hyper's own choice, several times what this protocol and its proxies add.
     pub const HEADERS: usize = 100;
     /// 64 KiB of header fields, room for every mirrored parameter of a large tool. Not configurable.

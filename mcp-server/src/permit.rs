@@ -88,7 +88,7 @@ impl Gate {
         let mut permit = Permit { gate: Arc::clone(self), key: None };
         let key = match &parts.caller {
             Some(caller) => Some(Key::Caller(caller.clone())),
-            None => parts.peer_addr().map(|address| Key::Address(address.ip())),
+            None => parts.peer_addr.map(|address| Key::Address(address.ip())),
         };
         if let Some(key) = key {
             let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);

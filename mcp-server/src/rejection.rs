@@ -1,10 +1,12 @@
 //! Why a message was refused, and the one map from there to an HTTP status and an error object.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use http::{HeaderValue, Response, StatusCode, header};
 use mcp_transport::header::HeaderMismatch;
 use mcp_transport::json::ScanError;
+use mcp_transport::limits::MAX_QUOTED;
 use mcp_types::{
     ClientCapabilities, ErrorCode, ErrorMessage, ErrorObject, ProtocolVersion, RequestId,
 };
@@ -131,6 +133,14 @@ impl Rejection {
     }
 }
 
+/// As much of a name as an error message has use for.
+fn shortened(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(MAX_QUOTED) {
+        None => name.into(),
+        Some((cut, _)) => format!("{}…", name.split_at(cut).0).into(),
+    }
+}
+
 impl From<ScanError> for Rejection {
     fn from(error: ScanError) -> Self {
         Self { id: error.id.clone(), reason: Box::new(Reason::Scan(error)), initialize: false }
@@ -165,9 +175,11 @@ impl Reason {
             Self::Header(mismatch) => ErrorObject::header_mismatch(mismatch.to_string()),
             Self::Version { requested } => ErrorObject::unsupported_version(SUPPORTED, requested),
             Self::Meta(why) => ErrorObject::invalid_params(format!("Invalid _meta: {why}")),
-            Self::Method(method) => ErrorObject::method_not_found(method),
+            Self::Method(method) => ErrorObject::method_not_found(&shortened(method)),
             Self::Params(why) => ErrorObject::invalid_params(format!("Invalid params: {why}")),
-            Self::UnknownTool(name) => ErrorObject::invalid_params(format!("Unknown tool: {name}")),
+            Self::UnknownTool(name) => {
+                ErrorObject::invalid_params(format!("Unknown tool: {}", shortened(name)))
+            }
             Self::Capability(required) => {
                 ErrorObject::missing_capability(required.as_ref().clone())
             }

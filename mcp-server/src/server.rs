@@ -20,7 +20,7 @@ use crate::rejection::SUPPORTED;
 use crate::reply::{Plan, ResponseMode};
 use crate::state::States;
 use crate::tool::Tool;
-use crate::work::{Abandoned, AbandonedHook};
+use crate::work::{Abandoned, AbandonedHook, Detached};
 
 /// A server: tools, what is said about them, and how they are served. A cheap clone.
 ///
@@ -46,6 +46,9 @@ pub(crate) struct Shared {
     pub(crate) keep_alive: Duration,
     pub(crate) on_abandoned: Option<Box<AbandonedHook>>,
     serves_tools: bool,
+    pub(crate) declares_logging: bool,
+    /// Calls that go on without anybody waiting for them.
+    pub(crate) detached: Arc<Detached>,
     /// Whether somebody has said under which names the server can be reached.
     pub(crate) hosts_are_chosen: bool,
 }
@@ -338,6 +341,9 @@ impl ServerBuilder {
     /// # Errors
     /// [`BuildError`] names the first thing that cannot be served.
     pub fn build(self) -> Result<Server, BuildError> {
+        if !self.path.starts_with('/') {
+            return Err(BuildError::Path(self.path));
+        }
         if let Some(id) = self.invalid_extension {
             return Err(BuildError::Extension(id));
         }
@@ -348,6 +354,7 @@ impl ServerBuilder {
         };
         let capabilities = capabilities(&self.tools, self.extensions);
         let serves_tools = capabilities.tools.is_some();
+        let declares_logging = capabilities.logging.is_some();
         let discover = Outcome::Complete(DiscoverResult {
             meta: ResultMeta {
                 server_info: self.identify.then_some(self.implementation),
@@ -380,6 +387,8 @@ impl ServerBuilder {
             keep_alive: self.keep_alive.min(FOR_EVER),
             on_abandoned: self.on_abandoned,
             serves_tools,
+            declares_logging,
+            detached: Arc::default(),
             hosts_are_chosen,
         };
         Ok(Server { shared: Arc::new(shared) })

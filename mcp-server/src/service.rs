@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::error::Error;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -16,9 +17,8 @@ use crate::caller::RequestParts;
 use crate::dispatch::{Begun, begin};
 use crate::ladder::head::HeadPolicy;
 use crate::ladder::{body, head};
-use crate::permit::Permit;
 use crate::rejection::{Reason, Rejection};
-use crate::reply::{Body, Closed};
+use crate::reply::{Body, Closed, Plan};
 use crate::server::{Server, Shared};
 
 /// The future of a response. Dropping it cancels the call.
@@ -61,7 +61,7 @@ where
         let (head, body) = request.into_parts();
         let boxed: UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>> =
             body.map_err(Into::into).boxed_unsync();
-        respond(Arc::clone(&self.server.shared), &self.head, head, boxed)
+        respond(Arc::clone(&self.server.shared), &self.head, head, None, boxed)
     }
 }
 
@@ -70,13 +70,15 @@ pub(crate) fn respond<B>(
     shared: Arc<Shared>,
     policy: &HeadPolicy,
     head: http::request::Parts,
+    peer: Option<SocketAddr>,
     body: B,
 ) -> ResponseFuture
 where
     B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
 {
     let accepts = head::check(policy, &head);
-    let parts = RequestParts::from(head);
+    let mut parts = RequestParts::from(head);
+    parts.peer_addr = peer.or(parts.peer_addr);
     let admitted = accepts.and_then(|accepts| Ok((accepts, shared.gate.enter(&parts)?)));
     let (accepts, permit) = match admitted {
         Ok(admitted) => admitted,
@@ -84,30 +86,24 @@ where
     };
     let plan = shared.plan().limited_to(accepts);
     Box::pin(async move {
-        let body = match body::read(body, &shared.limits).await {
-            Ok(body) => body,
-            Err(reason) => return Ok(refuse(reason)),
+        let begun = match body::read(body, &shared.limits).await {
+            Ok(body) => start(&shared, &body, parts, plan),
+            Err(reason) => Begun::Done(refuse(reason)),
         };
-        let begun = start(&shared, &body, parts, plan, permit);
-        drop(body);
         let response = match begun {
-            Begun::Done(response) => Ok(response),
-            Begun::Working(respond) => respond.await,
+            Begun::Done(response) => response,
+            // Nothing closes an exchange of this service but its own end.
+            Begun::Working(respond) => {
+                respond.await.unwrap_or_else(|Closed| refuse(Reason::ServerBusy))
+            }
         };
-        // Nothing closes an exchange of this service but its own end.
-        Ok(response.unwrap_or_else(|Closed| refuse(Reason::ServerBusy)))
+        Ok(response.map(|body| body.holding(permit)))
     })
 }
 
-fn start(
-    shared: &Arc<Shared>,
-    body: &[u8],
-    parts: RequestParts,
-    plan: crate::reply::Plan,
-    permit: Permit,
-) -> Begun {
+fn start(shared: &Arc<Shared>, body: &[u8], parts: RequestParts, plan: Plan) -> Begun {
     match mcp_transport::json::scan(body) {
-        Ok(message) => begin(shared, message, parts, plan, Some(permit)),
+        Ok(message) => begin(shared, message, parts, plan),
         Err(error) => Begun::Done(Rejection::from(error).into_response()),
     }
 }

@@ -7,10 +7,11 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context as TaskContext, Poll, ready};
 
 use mcp_types::{ErrorObject, RequestId};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use crate::context::Context;
 use crate::handler::{ErasedHandler, ToolReply, Work};
@@ -127,7 +128,9 @@ pub(crate) fn run_to_completion(
 ) -> Working {
     let (sender, receiver) = oneshot::channel();
     let (shared, tool, its_context) = (Arc::clone(shared), Arc::clone(tool), context.clone());
+    let going = Detached::begin(&shared.detached);
     tokio::spawn(async move {
+        let _going = going;
         let reply = std::future::poll_fn(|cx| work.poll_reply(cx)).await;
         // When nobody receives it any more it is dropped, here or with the channel.
         let _ = sender.send(Box::new(Unheard {
@@ -138,6 +141,41 @@ pub(crate) fn run_to_completion(
         }));
     });
     Working { context: context.clone(), state: State::Detached(receiver) }
+}
+
+/// How many detached handlers are at work, for a server that shuts down to wait for.
+#[derive(Debug, Default)]
+pub(crate) struct Detached {
+    count: AtomicUsize,
+    changed: Notify,
+}
+
+impl Detached {
+    /// Counts one more until what this returns is dropped.
+    fn begin(this: &Arc<Self>) -> Going {
+        this.count.fetch_add(1, Ordering::Relaxed);
+        Going(Arc::clone(this))
+    }
+
+    /// Waits until there is none.
+    pub(crate) async fn ended(&self) {
+        loop {
+            let changed = self.changed.notified();
+            if self.count.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+struct Going(Arc<Detached>);
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        self.0.count.fetch_sub(1, Ordering::Release);
+        self.0.changed.notify_waiters();
+    }
 }
 
 /// What a detached handler came to, for as long as it was not sent; dropped before, it goes to the hook.

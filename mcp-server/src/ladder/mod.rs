@@ -12,17 +12,18 @@ mod version;
 
 use http::HeaderMap;
 use mcp_transport::json;
-use mcp_types::{RequestId, RequestMeta};
+use mcp_types::RequestId;
 
-pub(crate) use target::{Target, lacking};
+pub(crate) use target::Target;
 
+use crate::metadata::Metadata;
 use crate::rejection::Rejection;
 use crate::server::Shared;
 
 /// A request that has passed every check.
 pub(crate) struct Call<'b> {
     pub(crate) id: RequestId,
-    pub(crate) meta: RequestMeta,
+    pub(crate) meta: Metadata,
     pub(crate) target: Target<'b>,
 }
 
@@ -33,8 +34,8 @@ pub(crate) fn climb<'b>(
     headers: Option<&HeaderMap>,
     request: json::Request<'b>,
 ) -> Result<Call<'b>, Rejection> {
-    let json::Request { id, method, params } = request;
-    let checked = version::check(headers, &params).and_then(|meta| {
+    let json::Request { id, method, params, meta } = request;
+    let checked = version::check(headers, &params, meta.as_ref()).and_then(|meta| {
         target::check(shared, headers, &method, &params, &meta).map(|target| (meta, target))
     });
     match checked {

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use http::HeaderMap;
 use mcp_transport::header;
 use mcp_transport::json::Object;
-use mcp_types::{ClientCapabilities, Method, RequestMeta};
+use mcp_types::Method;
 
+use crate::metadata::Metadata;
 use crate::registry::Entry;
 use crate::rejection::Reason;
 use crate::server::Shared;
@@ -27,7 +28,7 @@ pub(super) fn check<'b>(
     headers: Option<&HeaderMap>,
     method: &str,
     params: &Object<'b>,
-    meta: &RequestMeta,
+    meta: &Metadata,
 ) -> Result<Target<'b>, Reason> {
     let known = Method::from_name(method);
     if let Some(headers) = headers {
@@ -58,7 +59,7 @@ fn call_tool<'b>(
     shared: &Shared,
     headers: Option<&HeaderMap>,
     params: &Object<'b>,
-    meta: &RequestMeta,
+    meta: &Metadata,
 ) -> Result<Target<'b>, Reason> {
     let name = params.get("name").and_then(string);
     let name = name.ok_or(Reason::Params("the name of the tool must be given as a string"))?;
@@ -72,24 +73,10 @@ fn call_tool<'b>(
     if let Some(headers) = headers {
         tool.headers.verify(Some(arguments), headers).map_err(Reason::Header)?;
     }
-    if let Some(missing) = lacking(meta, &tool.required) {
+    if let Some(missing) = meta.capabilities.missing(&tool.required) {
         return Err(Reason::Capability(Box::new(missing)));
     }
     Ok(Target::CallTool { tool: Arc::clone(tool), arguments })
-}
-
-/// What of `required` the client did not declare.
-pub(crate) fn lacking(
-    meta: &RequestMeta,
-    required: &ClientCapabilities,
-) -> Option<ClientCapabilities> {
-    if required.is_empty() {
-        return None;
-    }
-    match &meta.client_capabilities {
-        Some(declared) => declared.missing(required),
-        None => Some(required.clone()),
-    }
 }
 
 /// The text of a JSON string; `None` for anything else.

@@ -11,7 +11,6 @@ use serde::Serialize;
 use super::{Body, JSON};
 use crate::context::Context;
 use crate::handler::ToolReply;
-use crate::ladder::lacking;
 use crate::work::Unheard;
 
 /// The response to a request as it goes out, and the HTTP status for it while nothing was sent.
@@ -102,7 +101,7 @@ fn may_ask(
     outcome: Outcome<CallToolResult>,
 ) -> Result<Outcome<CallToolResult>, ErrorObject> {
     if let Outcome::InputRequired(input) = &outcome
-        && let Some(missing) = lacking(context.meta(), &input.required_capabilities())
+        && let Some(missing) = context.client_capabilities().missing(&input.required_capabilities())
     {
         return Err(ErrorObject::missing_capability(missing));
     }

@@ -19,14 +19,14 @@ use crate::permit::Permit;
 /// The body of a response: nothing, one JSON message, or an SSE stream.
 ///
 /// Dropping a stream before its end cancels the call behind it.
-#[derive(Debug)]
-pub struct Body(Kind);
-
-#[derive(Debug)]
-enum Kind {
-    Empty,
-    Full(Bytes),
-    Stream(Box<Stream>),
+#[derive(Debug, Default)]
+pub struct Body {
+    /// What is at hand.
+    bytes: Bytes,
+    /// Where more comes from.
+    stream: Option<Box<Stream>>,
+    /// The exchange is under way for as long as its reply is.
+    _permit: Option<Permit>,
 }
 
 /// The stream was closed before its answer: its reader stalled, or the exchange was closed.
@@ -34,13 +34,13 @@ enum Kind {
 #[error("the stream was closed before its answer")]
 pub struct StreamLost;
 
-impl Body {
-    pub(crate) const fn empty() -> Self {
-        Self(Kind::Empty)
-    }
+/// 128 KiB at a time: what is handed out can only be waited for, and a large answer to a peer that does not read
+/// should stay where it can be given up.
+const PIECE: usize = 128 * 1024;
 
+impl Body {
     pub(crate) fn full(bytes: impl Into<Bytes>) -> Self {
-        Self(Kind::Full(bytes.into()))
+        Self { bytes: bytes.into(), ..Self::default() }
     }
 
     pub(crate) fn json<T: Serialize>(message: &T) -> Self {
@@ -54,10 +54,27 @@ impl Body {
         context: CallContext,
         work: Option<AbortHandle>,
         keep_alive: Duration,
-        permit: Option<Permit>,
     ) -> Self {
         let silence = (!keep_alive.is_zero()).then(|| Box::pin(tokio::time::sleep(keep_alive)));
-        Self(Kind::Stream(Box::new(Stream { context, work, keep_alive, silence, _permit: permit })))
+        let stream = Box::new(Stream { context, work, keep_alive, silence });
+        Self { stream: Some(stream), ..Self::default() }
+    }
+
+    /// Keeps `permit` until the body is sent or dropped.
+    pub(crate) fn holding(self, permit: Permit) -> Self {
+        Self { _permit: Some(permit), ..self }
+    }
+
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, StreamLost>>> {
+        if self.bytes.is_empty() {
+            let Some(stream) = &mut self.stream else { return Poll::Ready(None) };
+            match ready!(stream.poll_next(cx)) {
+                Some(Ok(bytes)) => self.bytes = bytes,
+                ended => return Poll::Ready(ended),
+            }
+        }
+        let piece = self.bytes.split_to(self.bytes.len().min(PIECE));
+        Poll::Ready(Some(Ok(piece)))
     }
 }
 
@@ -69,30 +86,20 @@ impl http_body::Body for Body {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, StreamLost>>> {
-        match &mut self.0 {
-            Kind::Empty => Poll::Ready(None),
-            Kind::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Kind::Full(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            Kind::Stream(stream) => {
-                let next = ready!(stream.poll_next(cx));
-                Poll::Ready(next.map(|bytes| bytes.map(Frame::data)))
-            }
-        }
+        let piece = self.poll_piece(cx);
+        #[cfg(feature = "http2")]
+        crate::serve::handed(matches!(piece, Poll::Ready(Some(Ok(_)))) && !self.is_end_stream());
+        piece.map(|piece| piece.map(|piece| piece.map(Frame::data)))
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.0 {
-            Kind::Empty => true,
-            Kind::Full(bytes) => bytes.is_empty(),
-            Kind::Stream(_) => false,
-        }
+        self.bytes.is_empty() && self.stream.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
-            Kind::Empty => SizeHint::with_exact(0),
-            Kind::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Kind::Stream(_) => SizeHint::default(),
+        match self.stream {
+            None => SizeHint::with_exact(self.bytes.len() as u64),
+            Some(_) => SizeHint::default(),
         }
     }
 }
@@ -103,8 +110,6 @@ struct Stream {
     work: Option<AbortHandle>,
     keep_alive: Duration,
     silence: Option<Pin<Box<Sleep>>>,
-    /// The exchange is under way for as long as its stream is.
-    _permit: Option<Permit>,
 }
 
 impl Stream {

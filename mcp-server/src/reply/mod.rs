@@ -63,7 +63,7 @@ pub(crate) fn stream(body: Body) -> Response<Body> {
 
 /// The answer to a notification.
 pub(crate) fn accepted() -> Response<Body> {
-    let mut response = Response::new(Body::empty());
+    let mut response = Response::new(Body::default());
     *response.status_mut() = StatusCode::ACCEPTED;
     response
 }

@@ -12,7 +12,6 @@ use tokio::time::{Instant, Sleep};
 use super::outbox::Closed;
 use super::{Answer, Body, Held, ResponseMode, SSE_SILENCE};
 use crate::context::Context;
-use crate::permit::Permit;
 use crate::work::{Working, timed_out};
 
 /// How one exchange is to be replied to.
@@ -68,7 +67,6 @@ pub(crate) struct Respond {
     /// `None` for an exchange that is answered from outside.
     work: Option<Working>,
     plan: Plan,
-    permit: Option<Permit>,
     timer: Option<Timer>,
 }
 
@@ -81,13 +79,8 @@ struct Timer {
 }
 
 impl Respond {
-    pub(crate) fn new(
-        context: Context,
-        work: impl Into<Option<Working>>,
-        plan: Plan,
-        permit: Option<Permit>,
-    ) -> Self {
-        Self { context, work: work.into(), plan, permit, timer: None }
+    pub(crate) fn new(context: Context, work: impl Into<Option<Working>>, plan: Plan) -> Self {
+        Self { context, work: work.into(), plan, timer: None }
     }
 
     pub(crate) const fn context(&self) -> &Context {
@@ -121,7 +114,7 @@ impl Respond {
             tokio::spawn(driven).abort_handle()
         });
         let keep_alive = self.plan.keep_alive;
-        super::stream(Body::stream(self.context.clone(), work, keep_alive, self.permit.take()))
+        super::stream(Body::stream(self.context.clone(), work, keep_alive))
     }
 
     /// What time itself brings about.

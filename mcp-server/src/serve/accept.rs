@@ -2,6 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -18,7 +19,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::Signal;
 use super::guard::Guard;
 use super::protocol::Protocol;
-use crate::caller::PeerAddr;
 use crate::error::ServeError;
 use crate::server::Shared;
 use crate::service::{ResponseFuture, respond};
@@ -59,7 +59,11 @@ pub(super) async fn run(
     }
     drop(listener);
     tracing::info!("shutting down");
-    if tokio::time::timeout(drain_time, graceful.shutdown()).await.is_err() {
+    let drained = async {
+        graceful.shutdown().await;
+        shared.detached.ended().await;
+    };
+    if tokio::time::timeout(drain_time, drained).await.is_err() {
         tracing::warn!("calls were still under way when the time to drain was over");
     }
     // Dropping the set ends what is left.
@@ -70,14 +74,14 @@ pub(super) async fn run(
 async fn accept(
     listener: &TcpListener,
     connections: &Arc<Semaphore>,
-) -> Result<Option<(TcpStream, PeerAddr, OwnedSemaphorePermit)>, ServeError> {
+) -> Result<Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)>, ServeError> {
     let permit = match Arc::clone(connections).acquire_owned().await {
         Ok(permit) => permit,
         // The semaphore is never closed.
         Err(closed) => return Err(ServeError::Accept(io::Error::other(closed))),
     };
     match listener.accept().await {
-        Ok((stream, peer)) => Ok(Some((stream, PeerAddr(peer), permit))),
+        Ok((stream, peer)) => Ok(Some((stream, peer, permit))),
         Err(error) if is_about_one_connection(&error) => Ok(None),
         Err(error) => {
             tracing::warn!(%error, "cannot accept connections for the moment");
@@ -100,7 +104,7 @@ async fn serve(
     shared: Arc<Shared>,
     protocol: Arc<Protocol>,
     stream: TcpStream,
-    peer: PeerAddr,
+    peer: SocketAddr,
     watcher: Watcher,
 ) {
     configure(&stream);
@@ -115,10 +119,9 @@ async fn serve(
     }
 }
 
-fn answer(shared: &Arc<Shared>, peer: PeerAddr, mut request: Request<Incoming>) -> ResponseFuture {
-    request.extensions_mut().insert(peer);
+fn answer(shared: &Arc<Shared>, peer: SocketAddr, request: Request<Incoming>) -> ResponseFuture {
     let (head, body) = request.into_parts();
-    respond(Arc::clone(shared), &shared.head, head, body)
+    respond(Arc::clone(shared), &shared.head, head, Some(peer), body)
 }
 
 /// Events have to leave when they are written, and a peer that vanished has to be found out.

@@ -3,6 +3,8 @@
 mod accept;
 mod guard;
 mod protocol;
+#[cfg(feature = "http2")]
+mod streams;
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -11,6 +13,9 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+
+#[cfg(feature = "http2")]
+pub(crate) use streams::handed;
 
 use crate::error::ServeError;
 use crate::server::Server;
@@ -66,7 +71,7 @@ impl Serve {
     }
 
     /// Begins to shut down when `signal` resolves: the listener closes, idle connections close, calls under way
-    /// may end. Default is never.
+    /// may end, those that run to completion for nobody included. Default is never.
     pub fn shutdown_on(mut self, signal: impl Future<Output = ()> + Send + 'static) -> Self {
         self.signal = Some(Box::pin(signal));
         self

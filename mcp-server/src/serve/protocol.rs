@@ -15,7 +15,7 @@ use crate::service::ResponseFuture;
 
 /// HTTP/1.1, or HTTP/2 for a client that begins with its preface.
 #[cfg(feature = "http2")]
-type Builder = hyper_util::server::conn::auto::Builder<hyper_util::rt::TokioExecutor>;
+type Builder = hyper_util::server::conn::auto::Builder<super::streams::Streams>;
 /// HTTP/1.1.
 #[cfg(not(feature = "http2"))]
 type Builder = hyper::server::conn::http1::Builder;
@@ -27,7 +27,7 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 impl Protocol {
     #[cfg(feature = "http2")]
     pub(super) fn new(limits: &Limits) -> Self {
-        let mut builder = Builder::new(hyper_util::rt::TokioExecutor::new());
+        let mut builder = Builder::new(super::streams::Streams { stall: limits.write_stall });
         builder
             .http1()
             .timer(TokioTimer::new())
@@ -39,6 +39,9 @@ impl Protocol {
             .keep_alive_interval(super::accept::PROBE_AFTER)
             .keep_alive_timeout(PONG_TIME)
             .max_header_list_size(Limits::HEADER_BYTES);
+        if limits.headers != Limits::HEADERS {
+            builder.http1().max_headers(limits.headers);
+        }
         Self(builder)
     }
 
@@ -49,6 +52,10 @@ impl Protocol {
             .timer(TokioTimer::new())
             .header_read_timeout(limits.header_time)
             .max_buf_size(BUFFER);
+        if limits.headers != Limits::HEADERS {
+            // hyper keeps its own default, the same number, without an allocation.
+            builder.max_headers(limits.headers);
+        }
         Self(builder)
     }
 

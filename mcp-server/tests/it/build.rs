@@ -55,6 +55,7 @@ async fn a_server_that_cannot_be_served_is_not_built() {
     assert!(
         matches!(builder().tools([t(), t()]).build(), Err(BuildError::DuplicateName(name)) if name == "t")
     );
+    assert!(matches!(builder().path("mcp").build(), Err(BuildError::Path(_))));
     assert!(matches!(builder().page_size(0).build(), Err(BuildError::PageSize)));
     assert!(matches!(builder().hosts(["a b"]).build(), Err(BuildError::HostOrOrigin(_))));
     assert!(matches!(builder().origins(["localhost"]).build(), Err(BuildError::HostOrOrigin(_))));

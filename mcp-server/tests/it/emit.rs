@@ -1,7 +1,7 @@
 //! What a handler says before its result: progress and log messages.
 
 use mcp_server::types::{LoggingLevel, Number};
-use mcp_server::{Context, Log, Progress, Tool};
+use mcp_server::{Context, FromContext, Log, Progress, Tool, ToolError};
 use serde_json::{Value, json};
 
 use crate::support::{Bell, Post, Running, builder, tool_text};
@@ -187,4 +187,24 @@ async fn logs_are_sent_from_the_level_asked_for() {
     }
     let silent = running.ask(&Post::listening_for("logs", json!(7), None)).await;
     assert!(silent.is_json(), "without a level there is nothing to stream");
+}
+
+/// A server that does not declare logging must not log, whatever a context argument hides.
+#[tokio::test]
+async fn nothing_is_logged_undeclared() {
+    struct Secretive(Log);
+    impl FromContext for Secretive {
+        fn from_context(context: &Context) -> Result<Self, ToolError> {
+            Ok(Self(context.log()))
+        }
+    }
+    let tool = Tool::new("logs", async |Secretive(log): Secretive| {
+        log.send(LoggingLevel::Emergency, "unheard").to_string()
+    });
+    let running = Running::build(builder().tool(tool)).await;
+    let discovered = running.ask(&Post::rpc("server/discover", json!({}))).await.result();
+    assert!(discovered["capabilities"].get("logging").is_none());
+    let reply = running.ask(&Post::listening_for("logs", json!(7), Some("debug"))).await;
+    assert!(reply.is_json());
+    assert_eq!(reply.tool_text(), "false");
 }

@@ -286,3 +286,22 @@ fn check(tag: &str, messages: &[Value]) {
         assert_eq!((&params["progressToken"], &params["message"]), (&json!(tag), &json!(tag)));
     }
 }
+
+/// A payment under way is waited for even when nobody else waits for it.
+#[tokio::test]
+async fn shutting_down_waits_for_what_runs_to_completion() {
+    let (begun, go) = (Bell::new(), Bell::new());
+    let (flag, mut dropped) = watched();
+    let pays = waits(&begun, &go, flag).run_to_completion();
+    let mut running = start_patient([pays]).await;
+    let mut conn = running.connect().await;
+    conn.send(&call(false).bytes()).await;
+    begun.rung().await;
+    drop(conn);
+    running.shut_down();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(dropped.none_dropped(), "it is still at work");
+    go.ring();
+    running.ended().await.unwrap();
+    assert!(!dropped.none_dropped(), "it came to its end before the server did");
+}

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use http_body_util::BodyExt;
 use mcp_server::types::LoggingLevel;
 use mcp_server::{Log, Tool};
 use serde_json::json;
 
-use crate::support::{Bell, Post, Running, builder, limits, ok, tool_text, watched};
+use crate::support::{
+    Bell, H2, Post, Running, builder, h2_request, limits, ok, tool_text, watched,
+};
 
 /// A reader that reads nothing costs a bounded queue: the newest of what was said waits, the rest is gone, and the
 /// handler is never held up.
@@ -104,4 +107,39 @@ async fn a_stalled_reader_of_json_loses_the_connection() {
     running.shut_down();
     running.ended().await.unwrap();
     assert!(conn.closed().await.len() < 32 << 20);
+}
+
+/// A peer that reads other streams of its connection and not this one: what it does not take is given up, with
+/// all that it holds, however the answer travels.
+#[tokio::test]
+async fn a_stalled_http2_stream_is_given_up() {
+    let large = Tool::new("large", async || "x".repeat(16 << 20));
+    let stall = limits(|limits| limits.write_stall = Duration::from_millis(100));
+    let server = builder().tool(large).limits(stall).build().unwrap();
+    for accept in ["application/json", "text/event-stream"] {
+        let patient = |serve: mcp_server::Serve| serve.drain_time(Duration::MAX);
+        let mut running = Running::start_with(server.clone(), patient).await;
+        let mut h2 = H2::open(running.addr).await;
+        let post = Post::call("large", json!({})).set("Accept", accept);
+        let unread = h2.send(h2_request("localhost", &post)).await.unwrap();
+        // The server cannot end before the stream does.
+        running.shut_down();
+        running.ended().await.unwrap();
+        drop(unread);
+    }
+}
+
+/// A large answer arrives whole where somebody reads it, in whatever pieces it was handed out.
+#[tokio::test]
+async fn a_large_answer_arrives_whole() {
+    let large = Tool::new("large", async || "x".repeat(1 << 20));
+    let running = Running::build(builder().tool(large)).await;
+    for accept in ["application/json", "text/event-stream"] {
+        let post = Post::call("large", json!({})).set("Accept", accept);
+        assert_eq!(running.ask(&post).await.tool_text().len(), 1 << 20);
+        let mut h2 = H2::open(running.addr).await;
+        let response = h2.send(h2_request("localhost", &post)).await.unwrap();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        assert!(body.len() > 1 << 20, "{}", body.len());
+    }
 }

@@ -278,7 +278,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    fn peek(&self) -> Option<u8> {
+    pub(super) fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 

@@ -68,9 +68,20 @@ impl<'a> Object<'a> {
 
     /// Reads the object at the cursor; whether a key is there twice is for the caller to ask.
     pub(super) fn read(cursor: &mut Cursor<'a>, depth: usize) -> Result<Self, SyntaxError> {
+        Self::read_with(cursor, depth, |cursor, _| cursor.value(depth + 1))
+    }
+
+    /// The same, with `value` to read the value of each key.
+    pub(super) fn read_with(
+        cursor: &mut Cursor<'a>,
+        depth: usize,
+        mut value: impl FnMut(&mut Cursor<'a>, &str) -> Result<&'a str, SyntaxError>,
+    ) -> Result<Self, SyntaxError> {
         let mut members = Vec::new();
         let raw = cursor.object(depth, |cursor, key| {
-            members.push((key.decode(), cursor.value(depth + 1)?));
+            let key = key.decode();
+            let value = value(cursor, &key)?;
+            members.push((key, value));
             Ok(())
         })?;
         Ok(Self { raw, members })

@@ -11,7 +11,7 @@ fn show(body: impl AsRef<[u8]>) -> String {
     let id =
         |id: Option<mcp_types::RequestId>| id.map_or_else(|| "-".to_owned(), |id| id.to_string());
     match scan(body.as_ref()) {
-        Ok(Message::Request(Request { id, method, params })) => {
+        Ok(Message::Request(Request { id, method, params, .. })) => {
             format!("request {id} {method} {}", params.raw())
         }
         Ok(Message::Notification(Notification { method, params })) => {
@@ -399,5 +399,41 @@ proptest! {
     #[test]
     fn no_bytes_panic(bytes in any::<Vec<u8>>()) {
         fuzz_scan(&bytes);
+    }
+}
+
+#[test]
+fn the_meta_of_a_request_is_found_in_the_same_pass() {
+    let request = |params: &str| {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{params}}}"#);
+        match scan(body.as_bytes()) {
+            Ok(Message::Request(request)) => Ok((
+                request.params.get("_meta").map(str::to_owned),
+                request.meta.map(|meta| (meta.raw().to_owned(), meta.len())),
+            )),
+            Ok(_) => panic!("a request"),
+            Err(error) => Err(error.is_parse()),
+        }
+    };
+    let table = [
+        ("{}", Ok((None, None))),
+        (r#"{"_meta":null}"#, Ok((Some("null"), None))),
+        (r#"{"_meta":[{}]}"#, Ok((Some("[{}]"), None))),
+        (r#"{"_meta":{}}"#, Ok((Some("{}"), Some(("{}", 0))))),
+        (r#"{"a":1,"_meta": {"b":{"b":2,"b":2}} }"#, {
+            let meta = r#"{"b":{"b":2,"b":2}}"#;
+            Ok((Some(meta), Some((meta, 1))))
+        }),
+        (r#"{"\u005fmeta":{"a":1}}"#, Ok((Some(r#"{"a":1}"#), Some((r#"{"a":1}"#, 1))))),
+        (r#"{"_meta":{"a":1,"a":2}}"#, Err(false)),
+        (r#"{"_meta":{"a":1,"\u0061":2}}"#, Err(false)),
+        (r#"{"_meta":{},"_meta":{}}"#, Err(false)),
+        (r#"{"_meta":{"a"}}"#, Err(true)),
+    ];
+    for (params, expected) in table {
+        let expected = expected.map(|(raw, meta)| {
+            (raw.map(str::to_owned), meta.map(|(raw, len)| (raw.to_owned(), len)))
+        });
+        assert_eq!(request(params), expected, "{params}");
     }
 }
