@@ -8,13 +8,16 @@ use http::{Extensions, HeaderMap};
 use mcp_types::Notification as _;
 use mcp_types::{
     ClientCapabilities, Implementation, LogMessageParams, LoggingLevel, NotificationMessage,
-    Number, ProgressParams, RawJson, RequestId, RequestMeta, notification,
+    Number, ProgressParams, RawJson, ReadResourceResult, RequestId, RequestMeta, notification,
 };
 use serde::Serialize;
 
 use crate::caller::{Caller, RequestParts};
+use crate::handler::ResourceInfo;
 use crate::metadata::Metadata;
+use crate::registry::{PromptEntry, Reader, ToolEntry};
 use crate::reply::{Event, Outbox};
+use crate::resource::hinted;
 use crate::server::Shared;
 use crate::state::States;
 
@@ -30,7 +33,16 @@ struct Inner {
     meta: Metadata,
     parts: RequestParts,
     outbox: Outbox,
+    subject: Subject,
     shared: Arc<Shared>,
+}
+
+/// What a request is about.
+pub(crate) enum Subject {
+    Tool(Arc<ToolEntry>),
+    Prompt(Arc<PromptEntry>),
+    Resource(Box<str>, Arc<Reader>),
+    Completion,
 }
 
 impl Context {
@@ -39,9 +51,10 @@ impl Context {
         meta: Metadata,
         parts: RequestParts,
         outbox: Outbox,
+        subject: Subject,
         shared: Arc<Shared>,
     ) -> Self {
-        Self(Arc::new(Inner { id, meta, parts, outbox, shared }))
+        Self(Arc::new(Inner { id, meta, parts, outbox, subject, shared }))
     }
 
     /// The id of the JSON-RPC request.
@@ -98,6 +111,36 @@ impl Context {
     /// A handle to log to the client with.
     pub fn log(&self) -> Log {
         Log(self.clone())
+    }
+
+    /// The name of the tool or prompt, or the URI of the resource, that the request is about.
+    pub fn target(&self) -> &str {
+        match &self.0.subject {
+            Subject::Tool(tool) => &tool.name,
+            Subject::Prompt(prompt) => &prompt.name,
+            Subject::Resource(uri, _) => uri,
+            Subject::Completion => "",
+        }
+    }
+
+    /// What is known of the resource that is read.
+    pub(crate) fn resource_info(&self) -> ResourceInfo<'_> {
+        match &self.0.subject {
+            Subject::Resource(uri, reader) => {
+                ResourceInfo { uri, mime_type: reader.mime_type.as_deref() }
+            }
+            Subject::Tool(_) | Subject::Prompt(_) | Subject::Completion => {
+                ResourceInfo { uri: "", mime_type: None }
+            }
+        }
+    }
+
+    /// What was read, as cacheable as the resource is declared to be.
+    pub(crate) fn hinted(&self, result: ReadResourceResult) -> ReadResourceResult {
+        match &self.0.subject {
+            Subject::Resource(_, reader) => hinted(result, reader.cache),
+            Subject::Tool(_) | Subject::Prompt(_) | Subject::Completion => result,
+        }
     }
 
     pub(crate) fn metadata(&self) -> &Metadata {

@@ -6,9 +6,10 @@ use http::{HeaderMap, Response};
 use mcp_transport::json::Message;
 
 use crate::caller::RequestParts;
-use crate::context::Context;
+use crate::completion::Completing;
+use crate::context::{Context, Subject};
+use crate::handler::Input;
 use crate::ladder::{self, Call, Target};
-use crate::registry::Entry;
 use crate::rejection::{Reason, Rejection};
 use crate::reply::{self, Answer, Body, Outbox, Plan, Respond};
 use crate::server::Shared;
@@ -30,8 +31,7 @@ pub(crate) fn begin(
     let begun = match message {
         Message::Request(request) => {
             let headers: Option<&HeaderMap> = plan.http.then_some(&parts.headers);
-            ladder::climb(shared, headers, request)
-                .and_then(|call| dispatch(shared, call, parts, plan))
+            ladder::climb(shared, headers, request).map(|call| dispatch(shared, call, parts, plan))
         }
         // None that a client sends over HTTP means anything in this revision.
         Message::Notification(_) => Ok(Begun::Done(reply::accepted())),
@@ -41,40 +41,41 @@ pub(crate) fn begin(
 }
 
 /// Routes a call to what answers it.
-fn dispatch(
-    shared: &Arc<Shared>,
-    call: Call<'_>,
-    parts: RequestParts,
-    plan: Plan,
-) -> Result<Begun, Rejection> {
+fn dispatch(shared: &Arc<Shared>, call: Call<'_>, parts: RequestParts, plan: Plan) -> Begun {
     let Call { id, meta, target } = call;
-    match target {
-        Target::Discover => Ok(Begun::Done(plan.reply(Answer::encoded(&id, &shared.discover)))),
-        Target::ListTools { cursor } => match shared.registry.page(cursor.as_deref()) {
-            Some(page) => Ok(Begun::Done(plan.reply(Answer::encoded(&id, page)))),
-            None => {
-                Err(Rejection::of(id, "", Reason::Params("the cursor is not one of this list")))
-            }
-        },
+    let context = |id, subject| {
+        let limits = &shared.limits;
+        let outbox = Outbox::new(plan.streams(), limits.queued_events, limits.write_stall);
+        Context::new(id, meta, parts, outbox, subject, Arc::clone(shared))
+    };
+    let (context, work) = match target {
+        Target::Encoded(result) => return Begun::Done(plan.reply(Answer::encoded(&id, result))),
         Target::CallTool { tool, arguments } => {
-            let limits = &shared.limits;
-            let outbox = Outbox::new(plan.streams(), limits.queued_events, limits.write_stall);
-            let context = Context::new(id, meta, parts, outbox, Arc::clone(shared));
-            let work = call_tool(shared, &tool, &context, arguments);
-            Ok(Begun::Working(Respond::new(context, work, plan)))
+            let context = context(id, Subject::Tool(Arc::clone(&tool)));
+            let work = Working::start(&*tool.handler, &context, Input::Json(arguments));
+            let work = if tool.to_completion {
+                run_to_completion(shared, &tool, &context, work)
+            } else {
+                work
+            };
+            (context, work)
         }
-    }
-}
-
-fn call_tool(
-    shared: &Arc<Shared>,
-    tool: &Arc<Entry>,
-    context: &Context,
-    arguments: &str,
-) -> Working {
-    let work = Working::start(&*tool.handler, context, arguments);
-    if tool.to_completion {
-        return run_to_completion(shared, tool, context, work);
-    }
-    work
+        Target::GetPrompt { prompt, arguments } => {
+            let context = context(id, Subject::Prompt(Arc::clone(&prompt)));
+            let work = Working::start(&*prompt.handler, &context, Input::Texts(&arguments));
+            (context, work)
+        }
+        Target::ReadResource { uri, reader, variables } => {
+            let context = context(id, Subject::Resource(uri, Arc::clone(&reader)));
+            let work = Working::start(&*reader.handler, &context, Input::Texts(&variables));
+            (context, work)
+        }
+        Target::Complete { completer, value, arguments } => {
+            let context = context(id, Subject::Completion);
+            let completing = Completing { value, arguments, context: context.clone() };
+            let work = Working::complete(completer.as_deref(), completing);
+            (context, work)
+        }
+    };
+    Begun::Working(Respond::new(context, work, plan))
 }

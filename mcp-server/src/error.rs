@@ -6,11 +6,11 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A tool has no name.
-    #[error("a tool needs a name")]
+    /// A tool or prompt has no name.
+    #[error("a tool or prompt needs a name")]
     NoName,
-    /// Two tools have one name.
-    #[error("there are two tools of the name {0:?}")]
+    /// Two tools or prompts have one name, or two resources one URI.
+    #[error("{0:?} is registered twice")]
     DuplicateName(String),
     /// A schema cannot be served.
     #[error("the {which} schema of tool {tool:?} {why}")]
@@ -31,13 +31,33 @@ pub enum BuildError {
         #[source]
         source: mcp_transport::header::InvalidAnnotation,
     },
-    /// A tool takes a shared value that the server was not given.
-    #[error("tool {tool:?} takes an Arc<{state}>, which no .state(..) provides")]
+    /// A handler takes a shared value that the server was not given.
+    #[error("the handler of {handler:?} takes an Arc<{state}>, which no .state(..) provides")]
     MissingState {
-        /// The tool's name.
-        tool: String,
+        /// The name of the tool or prompt, or the URI of the resource.
+        handler: String,
         /// The type of the value.
         state: &'static str,
+    },
+    /// A completer is for an argument or variable that is not there.
+    #[error("{handler:?} has no argument {argument:?} to complete")]
+    Completer {
+        /// The name of the prompt, or the resource template.
+        handler: String,
+        /// What was to be completed.
+        argument: String,
+    },
+    /// A resource's URI is none.
+    #[error("{0:?} is no URI")]
+    Uri(String),
+    /// A resource template cannot be matched.
+    #[error("{template:?} is no resource template")]
+    Template {
+        /// The template.
+        template: String,
+        /// Why.
+        #[source]
+        source: crate::template::InvalidTemplate,
     },
     /// An allowed host or origin cannot be parsed.
     #[error("an allowed host or origin cannot be parsed")]

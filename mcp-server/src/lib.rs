@@ -49,6 +49,7 @@
 //! `danger_...`. Headers, arguments and results are not logged.
 
 mod caller;
+mod completion;
 mod context;
 mod dispatch;
 mod error;
@@ -57,34 +58,42 @@ pub mod handler;
 mod ladder;
 mod limits;
 mod metadata;
-mod page;
 mod permit;
+mod prompt;
 mod registry;
 mod rejection;
 mod reply;
+mod resource;
 mod schema;
 mod serve;
 mod server;
 mod service;
 mod state;
+mod template;
 mod tool;
 mod work;
 
 pub use caller::{Caller, PeerAddr, RequestParts};
+pub use completion::{Completing, IntoCompletion};
 pub use context::{Context, Log, Progress};
 pub use error::{BuildError, ServeError};
 pub use exchange::{Exchange, ExchangeError, ExchangeOptions};
 #[doc(inline)]
 pub use handler::{
-    Args, Extension, FromContext, IntoToolResult, Structured, ToolError, ToolHandler,
+    Args, Extension, FromContext, HandlerError, IntoPromptResult, IntoResourceResult,
+    IntoToolResult, PromptHandler, ResourceHandler, ResourceInfo, ResourceUri, Structured,
+    ToolHandler,
 };
 pub use limits::Limits;
 pub use mcp_transport::json::scan;
 pub use mcp_types as types;
+pub use prompt::Prompt;
 pub use rejection::Rejection;
 pub use reply::{Body, ResponseMode, StreamLost};
+pub use resource::{Resource, ResourceTemplate};
 pub use serve::Serve;
 pub use server::{Server, ServerBuilder};
 pub use service::{McpService, ResponseFuture};
+pub use template::{InvalidTemplate, InvalidVariables, UriTemplate, Variables};
 pub use tool::Tool;
 pub use work::Abandoned;

@@ -53,6 +53,8 @@ pub(crate) enum Reason {
     Method(String),
     Params(&'static str),
     UnknownTool(String),
+    UnknownPrompt(String),
+    UnknownResource(String),
     Capability(Box<ClientCapabilities>),
     CallerBusy,
     ServerBusy,
@@ -86,6 +88,8 @@ impl Rejection {
             | Reason::Meta(_)
             | Reason::Params(_)
             | Reason::UnknownTool(_)
+            | Reason::UnknownPrompt(_)
+            | Reason::UnknownResource(_)
             | Reason::Capability(_) => StatusCode::BAD_REQUEST,
             Reason::CallerBusy => StatusCode::TOO_MANY_REQUESTS,
             Reason::ServerBusy => StatusCode::SERVICE_UNAVAILABLE,
@@ -180,6 +184,10 @@ impl Reason {
             Self::UnknownTool(name) => {
                 ErrorObject::invalid_params(format!("Unknown tool: {}", shortened(name)))
             }
+            Self::UnknownPrompt(name) => {
+                ErrorObject::invalid_params(format!("Unknown prompt: {}", shortened(name)))
+            }
+            Self::UnknownResource(uri) => ErrorObject::resource_not_found(uri),
             Self::Capability(required) => {
                 ErrorObject::missing_capability(required.as_ref().clone())
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_transport::host::{HostPolicy, OriginPolicy};
 use mcp_types::{
     CacheHint, CacheScope, DiscoverResult, Icon, Implementation, JsonMap, ListChangedCapability,
-    MetaKey, Outcome, RawJson, ResultMeta, ServerCapabilities,
+    MetaKey, Outcome, RawJson, ResourcesCapability, ResultMeta, ServerCapabilities,
 };
 use serde::Serialize;
 
@@ -15,9 +15,11 @@ use crate::error::BuildError;
 use crate::ladder::head::HeadPolicy;
 use crate::limits::{FOR_EVER, Limits};
 use crate::permit::Gate;
-use crate::registry::Registry;
+use crate::prompt::Prompt;
+use crate::registry::{Listing, Parts, Registry};
 use crate::rejection::SUPPORTED;
 use crate::reply::{Plan, ResponseMode};
+use crate::resource::{Resource, ResourceTemplate};
 use crate::state::States;
 use crate::tool::Tool;
 use crate::work::{Abandoned, AbandonedHook, Detached};
@@ -45,12 +47,20 @@ pub(crate) struct Shared {
     pub(crate) mode: ResponseMode,
     pub(crate) keep_alive: Duration,
     pub(crate) on_abandoned: Option<Box<AbandonedHook>>,
-    serves_tools: bool,
+    pub(crate) serves: Serves,
     pub(crate) declares_logging: bool,
     /// Calls that go on without anybody waiting for them.
     pub(crate) detached: Arc<Detached>,
     /// Whether somebody has said under which names the server can be reached.
     pub(crate) hosts_are_chosen: bool,
+}
+
+/// Which families of methods are declared.
+pub(crate) struct Serves {
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+    pub(crate) completions: bool,
 }
 
 /// How a server names itself in its results.
@@ -84,10 +94,6 @@ impl Server {
 }
 
 impl Shared {
-    pub(crate) const fn serves_tools(&self) -> bool {
-        self.serves_tools
-    }
-
     /// How exchanges over HTTP are replied to.
     pub(crate) const fn plan(&self) -> Plan {
         Plan {
@@ -111,7 +117,7 @@ pub struct ServerBuilder {
     implementation: Implementation,
     identify: bool,
     instructions: Option<String>,
-    tools: Vec<Tool>,
+    parts: Parts,
     states: States,
     extensions: JsonMap,
     invalid_extension: Option<String>,
@@ -147,7 +153,7 @@ impl ServerBuilder {
             implementation,
             identify: true,
             instructions: None,
-            tools: Vec::new(),
+            parts: Parts::default(),
             states: States::default(),
             extensions: JsonMap::new(),
             invalid_extension: None,
@@ -210,14 +216,35 @@ impl ServerBuilder {
     /// Adds a tool, listed after those added before.
     #[must_use]
     pub fn tool(mut self, tool: Tool) -> Self {
-        self.tools.push(tool);
+        self.parts.tools.push(tool);
         self
     }
 
     /// Adds tools in their order.
     #[must_use]
     pub fn tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Self {
-        self.tools.extend(tools);
+        self.parts.tools.extend(tools);
+        self
+    }
+
+    /// Adds a prompt, listed after those added before.
+    #[must_use]
+    pub fn prompt(mut self, prompt: Prompt) -> Self {
+        self.parts.prompts.push(prompt);
+        self
+    }
+
+    /// Adds a resource, listed after those added before.
+    #[must_use]
+    pub fn resource(mut self, resource: Resource) -> Self {
+        self.parts.resources.push(resource);
+        self
+    }
+
+    /// Adds a resource template, listed and matched after those added before.
+    #[must_use]
+    pub fn resource_template(mut self, template: ResourceTemplate) -> Self {
+        self.parts.templates.push(template);
         self
     }
 
@@ -352,8 +379,13 @@ impl ServerBuilder {
             server_info: identity.as_ref().map(|identity| identity.implementation.clone()),
             ..ResultMeta::default()
         };
-        let capabilities = capabilities(&self.tools, self.extensions);
-        let serves_tools = capabilities.tools.is_some();
+        let capabilities = capabilities(&self.parts, self.extensions);
+        let serves = Serves {
+            tools: capabilities.tools.is_some(),
+            prompts: capabilities.prompts.is_some(),
+            resources: capabilities.resources.is_some(),
+            completions: capabilities.completions.is_some(),
+        };
         let declares_logging = capabilities.logging.is_some();
         let discover = Outcome::Complete(DiscoverResult {
             meta: ResultMeta {
@@ -366,8 +398,8 @@ impl ServerBuilder {
             ttl_ms: self.discover_cache.ttl_ms,
             cache_scope: self.discover_cache.cache_scope,
         });
-        let registry =
-            Registry::build(self.tools, &self.states, self.page_size, self.list_cache, &meta)?;
+        let listing = Listing { page_size: self.page_size, cache: self.list_cache, meta };
+        let registry = Registry::build(self.parts, &self.states, &listing)?;
         let hosts_are_chosen = !matches!(self.hosts, Hosts::Loopback);
         let head = HeadPolicy {
             hosts: self.hosts.into_hosts()?,
@@ -386,7 +418,7 @@ impl ServerBuilder {
             mode: self.mode,
             keep_alive: self.keep_alive.min(FOR_EVER),
             on_abandoned: self.on_abandoned,
-            serves_tools,
+            serves,
             declares_logging,
             detached: Arc::default(),
             hosts_are_chosen,
@@ -414,10 +446,26 @@ impl Hosts {
 }
 
 /// What is declared follows from what is there.
-fn capabilities(tools: &[Tool], extensions: JsonMap) -> ServerCapabilities {
-    let logs = tools.iter().any(|tool| tool.needs.logging);
+fn capabilities(parts: &Parts, extensions: JsonMap) -> ServerCapabilities {
+    let Parts { tools, prompts, resources, templates } = parts;
+    let logs = tools
+        .iter()
+        .map(|tool| &tool.needs)
+        .chain(prompts.iter().map(|prompt| &prompt.needs))
+        .chain(resources.iter().map(|resource| &resource.needs))
+        .chain(templates.iter().map(|template| &template.needs))
+        .any(|needs| needs.logging);
+    let completes = prompts
+        .iter()
+        .map(|prompt| &prompt.completers)
+        .chain(templates.iter().map(|template| &template.completers))
+        .any(|completers| !completers.is_empty());
+    let reads = !resources.is_empty() || !templates.is_empty();
     ServerCapabilities {
         tools: (!tools.is_empty()).then(ListChangedCapability::default),
+        prompts: (!prompts.is_empty()).then(ListChangedCapability::default),
+        resources: reads.then(ResourcesCapability::default),
+        completions: completes.then(JsonMap::new),
         logging: logs.then(JsonMap::new),
         extensions: (!extensions.is_empty()).then_some(extensions),
         ..ServerCapabilities::default()

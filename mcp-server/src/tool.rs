@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mcp_types::{ClientCapabilities, Icon, RawJson, ToolAnnotations};
 use serde::Serialize;
 
-use crate::handler::{Erased, ErasedHandler, Needs, ToolHandler};
+use crate::handler::{ErasedHandler, ErasedTool, Needs, ToolHandler};
 
 /// A tool: its handler, and the definition that clients list.
 ///
@@ -36,7 +36,7 @@ impl Tool {
         };
         Self {
             definition,
-            handler: Arc::new(Erased(handler, PhantomData)),
+            handler: Arc::new(ErasedTool(handler, PhantomData)),
             needs: signature.needs,
             required: ClientCapabilities::default(),
             to_completion: false,

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context as TaskContext, Poll, ready};
 
-use mcp_types::{ErrorObject, RequestId};
+use mcp_types::{CallToolResult, Completion, ErrorObject, Outcome, RequestId};
 use tokio::sync::{Notify, oneshot};
 
+use crate::completion::{Completer, Completing, completed};
 use crate::context::Context;
-use crate::handler::{ErasedHandler, ToolReply, Work};
-use crate::registry::Entry;
+use crate::handler::{ErasedHandler, Handled, Input, Reply, Work};
+use crate::registry::ToolEntry;
 use crate::reply::Answer;
 use crate::server::Shared;
 
@@ -28,7 +29,7 @@ pub struct Abandoned {
     /// The request, for its id, its caller and its metadata.
     pub context: Context,
     /// What would have been the reply.
-    pub reply: ToolReply,
+    pub reply: Result<Outcome<CallToolResult>, ErrorObject>,
 }
 
 /// Gets what nobody waits for.
@@ -45,23 +46,37 @@ enum State {
     /// The handler runs in a task of its own, which sends what it comes to.
     Detached(oneshot::Receiver<Box<Unheard>>),
     /// The handler never began, or has just ended.
-    Replied(Option<Box<ToolReply>>),
+    Replied(Option<Box<Reply>>),
 }
 
 impl Working {
     /// Starts the handler: decodes the arguments and calls it. Nothing of it runs yet but what it does before
     /// its future.
-    pub(crate) fn start(handler: &dyn ErasedHandler, context: &Context, arguments: &str) -> Self {
-        let started = catch_unwind(AssertUnwindSafe(|| handler.start(context, arguments)));
+    pub(crate) fn start(handler: &dyn ErasedHandler, context: &Context, input: Input<'_>) -> Self {
+        let started = catch_unwind(AssertUnwindSafe(|| handler.start(context, input)));
         let state = match started {
             Ok(Ok(work)) => State::Running(work),
-            Ok(Err(error)) => State::Replied(Some(Box::new(error.into_reply()))),
+            Ok(Err(error)) => State::Replied(Some(Box::new(handler.refuse(error)))),
             Err(panic) => State::Replied(Some(Box::new(panicked(&*panic)))),
         };
         Self { context: context.clone(), state }
     }
 
-    fn poll_reply(&mut self, cx: &mut TaskContext<'_>) -> Poll<ToolReply> {
+    /// Starts a completer; without one there is nothing to suggest.
+    pub(crate) fn complete(completer: Option<&dyn Completer>, completing: Completing) -> Self {
+        let context = completing.context.clone();
+        let started = catch_unwind(AssertUnwindSafe(|| {
+            completer.map(|completer| completer.start(completing))
+        }));
+        let state = match started {
+            Ok(Some(work)) => State::Running(work),
+            Ok(None) => State::Replied(Some(Box::new(Ok(completed(Completion::default()))))),
+            Err(panic) => State::Replied(Some(Box::new(panicked(&*panic)))),
+        };
+        Self { context, state }
+    }
+
+    fn poll_reply(&mut self, cx: &mut TaskContext<'_>) -> Poll<Reply> {
         let polled = match &mut self.state {
             State::Running(work) => catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))),
             State::Replied(reply) => match reply.take() {
@@ -122,7 +137,7 @@ impl Drop for Working {
 /// Moves `work` into a task of its own that goes on when the exchange ends.
 pub(crate) fn run_to_completion(
     shared: &Arc<Shared>,
-    tool: &Arc<Entry>,
+    tool: &Arc<ToolEntry>,
     context: &Context,
     mut work: Working,
 ) -> Working {
@@ -181,10 +196,10 @@ impl Drop for Going {
 /// What a detached handler came to, for as long as it was not sent; dropped before, it goes to the hook.
 pub(crate) struct Unheard {
     shared: Arc<Shared>,
-    tool: Arc<Entry>,
+    tool: Arc<ToolEntry>,
     context: Context,
     /// There until it is sent.
-    reply: Option<ToolReply>,
+    reply: Option<Reply>,
 }
 
 impl Unheard {
@@ -192,7 +207,7 @@ impl Unheard {
         &self.context
     }
 
-    pub(crate) const fn reply(&self) -> Option<&ToolReply> {
+    pub(crate) const fn reply(&self) -> Option<&Reply> {
         self.reply.as_ref()
     }
 
@@ -216,10 +231,17 @@ impl fmt::Debug for Unheard {
 }
 
 impl Shared {
-    fn abandoned(&self, tool: &Entry, context: Context, reply: ToolReply) {
+    fn abandoned(&self, tool: &ToolEntry, context: Context, reply: Reply) {
         let id: &RequestId = context.request_id();
         tracing::info!(tool = tool.name, %id, "nobody waits for the result any more");
         if let Some(hook) = &self.on_abandoned {
+            let reply = reply.map(|outcome| {
+                outcome.map(|handled| match handled {
+                    Handled::Tool(result) => result,
+                    // Only tools run to completion.
+                    _ => CallToolResult::default(),
+                })
+            });
             let abandoned = Abandoned { tool: tool.name.clone(), context, reply };
             if catch_unwind(AssertUnwindSafe(|| hook(abandoned))).is_err() {
                 tracing::error!("the hook for abandoned results panicked");
@@ -236,7 +258,7 @@ pub(crate) fn timed_out(context: &Context, limit: std::time::Duration) -> Answer
 }
 
 #[cold]
-fn panicked(panic: &(dyn Any + Send)) -> ToolReply {
+fn panicked(panic: &(dyn Any + Send)) -> Reply {
     tracing::error!(panic = message(panic), "a handler panicked");
     Err(ErrorObject::internal_error("Internal error"))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_server::{Args, Progress, Tool, ToolError};
+use mcp_server::{Args, Progress, Tool, HandlerError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -26,8 +26,8 @@ async fn echo(Args(Echo { text }): Args<Echo>) -> String {
     text
 }
 
-async fn fail() -> Result<(), ToolError> {
-    Err(ToolError::new("failed on purpose"))
+async fn fail() -> Result<(), HandlerError> {
+    Err(HandlerError::new("failed on purpose"))
 }
 
 #[derive(Deserialize, JsonSchema)]

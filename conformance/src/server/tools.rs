@@ -10,7 +10,7 @@ use mcp_server::types::{
     InputRequests, InputRequired, LoggingLevel, NothingRequired, RawJson, ResourceContents,
     SamplingCapability, StringSchema,
 };
-use mcp_server::{Args, Log, Progress, Tool, ToolError};
+use mcp_server::{Args, Log, Progress, Tool, HandlerError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -65,8 +65,8 @@ async fn several() -> Vec<ContentBlock> {
     ]
 }
 
-async fn error() -> Result<(), ToolError> {
-    Err(ToolError::new("This tool intentionally returns an error for testing"))
+async fn error() -> Result<(), HandlerError> {
+    Err(HandlerError::new("This tool intentionally returns an error for testing"))
 }
 
 async fn progress(progress: Progress) -> &'static str {

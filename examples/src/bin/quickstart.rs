@@ -9,7 +9,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use mcp_client::Client;
-use mcp_server::{Args, Progress, Server, Structured, Tool, ToolError};
+use mcp_server::{Args, Progress, Server, Structured, Tool, HandlerError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
@@ -26,9 +26,9 @@ struct Quotient {
     quotient: f64,
 }
 
-async fn divide(Args(args): Args<Divide>) -> Result<Structured<Quotient>, ToolError> {
+async fn divide(Args(args): Args<Divide>) -> Result<Structured<Quotient>, HandlerError> {
     if args.divisor == 0.0 {
-        return Err(ToolError::new("Division by zero; choose another divisor"));
+        return Err(HandlerError::new("Division by zero; choose another divisor"));
     }
     Ok(Structured(Quotient { quotient: args.dividend / args.divisor }))
 }

@@ -1,27 +1,33 @@
 //! `Args<T>`: the arguments of a call.
 
+use std::fmt;
+
 use serde::de::DeserializeOwned;
 
-use super::ToolError;
+use super::{HandlerError, Input};
 
-/// The arguments of a call, decoded into `T`; the last argument of a handler.
+/// The arguments of a tool call or a prompt, or the variables of a resource template, decoded into `T`; the
+/// last argument of a handler.
 ///
-/// `T` gives the tool its input schema. Omitted arguments are `{}`. Arguments that do not decode never
-/// reach the handler: the model gets a tool error that says what was wrong, and can try again.
+/// `T` gives a tool its input schema and a prompt its arguments. Omitted arguments are `{}`. Prompts and templates
+/// have texts only, which are parsed into the numbers, booleans and enums that `T` asks for. What does not decode
+/// never reaches the handler: the model gets a tool error that says what was wrong, and can try again; a
+/// prompt or a resource answers -32602.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Args<T>(pub T);
 
 impl<T: DeserializeOwned> Args<T> {
-    pub(crate) fn decode(arguments: &str) -> Result<Self, ToolError> {
-        match serde_json::from_str(arguments) {
-            Ok(args) => Ok(Self(args)),
-            Err(error) => Err(invalid(&error)),
+    pub(crate) fn decode(input: Input<'_>) -> Result<Self, HandlerError> {
+        match input {
+            Input::Json(text) => serde_json::from_str(text).map_err(|error| invalid(&error)),
+            Input::Texts(texts) => texts.decode().map_err(|error| invalid(&error)),
         }
+        .map(Self)
     }
 }
 
 // Not generic, so compiled once.
 #[cold]
-fn invalid(error: &serde_json::Error) -> ToolError {
-    ToolError::new(format!("Invalid arguments: {error}"))
+fn invalid(error: &dyn fmt::Display) -> HandlerError {
+    HandlerError::input(format!("Invalid arguments: {error}"))
 }

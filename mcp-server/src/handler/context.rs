@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_types::{RequestId, RequestMeta};
 
-use super::ToolError;
+use super::HandlerError;
 use crate::context::{Context, Log, Progress};
 use crate::state::StateType;
 use crate::{Caller, PeerAddr};
@@ -14,14 +14,14 @@ use crate::{Caller, PeerAddr};
 /// Implement it for what your handlers keep asking for, a tenant or a transaction:
 ///
 /// ```
-/// use mcp_server::{Context, FromContext, ToolError};
+/// use mcp_server::{Context, FromContext, HandlerError};
 ///
 /// struct Tenant(String);
 ///
 /// impl FromContext for Tenant {
-///     fn from_context(context: &Context) -> Result<Self, ToolError> {
+///     fn from_context(context: &Context) -> Result<Self, HandlerError> {
 ///         let tenant = context.headers().get("x-tenant").and_then(|value| value.to_str().ok());
-///         tenant.map(|name| Self(name.to_owned())).ok_or_else(|| ToolError::new("Which tenant?"))
+///         tenant.map(|name| Self(name.to_owned())).ok_or_else(|| HandlerError::new("Which tenant?"))
 ///     }
 /// }
 /// ```
@@ -35,7 +35,7 @@ pub trait FromContext: Sized + Send + 'static {
     ///
     /// # Errors
     /// What the model is told when it cannot be had; the handler is not called then.
-    fn from_context(context: &Context) -> Result<Self, ToolError>;
+    fn from_context(context: &Context) -> Result<Self, HandlerError>;
 
     /// Says, when the tool is made, what the server has to provide.
     fn needs(needs: &mut Needs) {
@@ -63,7 +63,7 @@ impl Needs {
 }
 
 impl FromContext for Context {
-    fn from_context(context: &Context) -> Result<Self, ToolError> {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
         Ok(context.clone())
     }
 
@@ -73,13 +73,13 @@ impl FromContext for Context {
 }
 
 impl FromContext for Progress {
-    fn from_context(context: &Context) -> Result<Self, ToolError> {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
         Ok(context.progress())
     }
 }
 
 impl FromContext for Log {
-    fn from_context(context: &Context) -> Result<Self, ToolError> {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
         Ok(context.log())
     }
 
@@ -89,36 +89,46 @@ impl FromContext for Log {
 }
 
 impl FromContext for RequestId {
-    fn from_context(context: &Context) -> Result<Self, ToolError> {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
         Ok(context.request_id().clone())
     }
 }
 
 impl FromContext for RequestMeta {
-    fn from_context(context: &Context) -> Result<Self, ToolError> {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
         Ok(context.meta().clone())
     }
 }
 
 impl FromContext for Option<Caller> {
-    fn from_context(context: &Context) -> Result<Self, ToolError> {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
         Ok(context.caller().cloned())
     }
 }
 
 impl FromContext for Option<PeerAddr> {
-    fn from_context(context: &Context) -> Result<Self, ToolError> {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
         Ok(context.peer_addr().map(PeerAddr))
+    }
+}
+
+/// The URI of the resource that is read; empty in the handler of anything else.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ResourceUri(pub String);
+
+impl FromContext for ResourceUri {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
+        Ok(Self(context.resource_info().uri.to_owned()))
     }
 }
 
 /// The shared value of type `T` that [`ServerBuilder::state`](crate::ServerBuilder::state) was given.
 impl<T: Send + Sync + 'static> FromContext for Arc<T> {
-    fn from_context(context: &Context) -> Result<Self, ToolError> {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
         // Building the server checked it; a handler that hides what it needs ends here.
         context.states().get().ok_or_else(|| {
             tracing::error!(state = std::any::type_name::<T>(), "no such shared value");
-            ToolError::generic()
+            HandlerError::generic()
         })
     }
 
@@ -134,16 +144,16 @@ impl<T: Send + Sync + 'static> FromContext for Arc<T> {
 pub struct Extension<T>(pub T);
 
 impl<T: Clone + Send + Sync + 'static> FromContext for Extension<T> {
-    fn from_context(context: &Context) -> Result<Self, ToolError> {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
         context.extensions().get().cloned().map(Self).ok_or_else(|| {
             tracing::error!(extension = std::any::type_name::<T>(), "no such request extension");
-            ToolError::generic()
+            HandlerError::generic()
         })
     }
 }
 
 impl<T: Clone + Send + Sync + 'static> FromContext for Option<Extension<T>> {
-    fn from_context(context: &Context) -> Result<Self, ToolError> {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
         Ok(context.extensions().get().cloned().map(Extension))
     }
 }

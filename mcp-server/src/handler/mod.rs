@@ -1,8 +1,9 @@
 //! Handlers are functions.
 //!
-//! A tool's handler is an `async` function or closure. Its arguments are any number (up to
-//! eight) of *context arguments*, things that implement [`FromContext`], and then at most one [`Args<T>`],
-//! the arguments of the call decoded into `T`:
+//! A handler of a tool, a prompt or a resource is an `async` function or closure. Its arguments are any
+//! number (up to eight) of *context arguments*, things that implement [`FromContext`], and then at most one
+//! [`Args<T>`], the arguments decoded into `T`: those of a tool call, those of a prompt, or the variables of a
+//! resource template.
 //!
 //! ```
 //! use mcp_server::{Args, Progress};
@@ -13,16 +14,17 @@
 //! struct Copy { from: String, to: String }
 //!
 //! async fn copy(progress: Progress, Args(Copy { from, to }): Args<Copy>) -> std::io::Result<String> {
-//!     progress.report_of(1.0, 2.0);
+//!     progress.report_of(1, 2);
 //!     Ok(format!("copied {from} to {to}"))
 //! }
 //! # mcp_server::Tool::new("copy", copy);
 //! ```
 //!
-//! What it returns implements [`IntoToolResult`]: text, content, [`Structured`] values, or a `Result`
-//! of one of them. The tool's input schema comes from `T`, its output schema from what is returned; both
-//! are computed once, when the tool is made. So a tool whose schema differs from what it parses
-//! cannot be written.
+//! What it returns implements [`IntoToolResult`] (text, content, [`Structured`] values), [`IntoPromptResult`]
+//! (text, messages) or [`IntoResourceResult`] (text, bytes, contents), or is a `Result` of one of them. A tool's
+//! input schema comes from `T`, its output schema from what is returned, a prompt's arguments from `T`; all are
+//! computed once, when the tool or prompt is made. So a tool whose schema differs from what it parses cannot be
+//! written.
 //!
 //! Values that handlers share are given to [`ServerBuilder::state`](crate::ServerBuilder::state) and
 //! arrive as `Arc<T>`. That makes a method of a shared value a handler as well: `async fn
@@ -30,39 +32,67 @@
 
 mod args;
 mod context;
-mod result;
+mod error;
+mod prompt;
+mod resource;
+mod tool;
 
 use std::future::Future;
 use std::pin::Pin;
 
-use mcp_types::{CallToolResult, ErrorObject, Outcome};
+use mcp_types::{
+    CallToolResult, CompleteResult, ErrorObject, GetPromptResult, HasMeta, Outcome,
+    ReadResourceResult, ResultMeta,
+};
+use serde::Serialize;
 
 pub use args::Args;
-pub use context::{Extension, FromContext, Needs};
-pub use result::{IntoToolResult, Structured, ToolError};
+pub use context::{Extension, FromContext, Needs, ResourceUri};
+pub use error::HandlerError;
+pub(crate) use prompt::ErasedPrompt;
+pub use prompt::{IntoPromptResult, PromptHandler};
+pub(crate) use resource::ErasedResource;
+pub use resource::{IntoResourceResult, ResourceHandler, ResourceInfo};
+pub(crate) use tool::ErasedTool;
+pub use tool::{IntoToolResult, Structured, ToolHandler};
 
 use crate::context::Context;
+use crate::template::Variables;
 
-/// What a handler comes to.
-pub(crate) type ToolReply = Result<Outcome<CallToolResult>, ErrorObject>;
+/// What a handler comes to, whatever it handles.
+pub(crate) type Reply = Result<Outcome<Handled>, ErrorObject>;
 
 /// A handler's work, in a box so that nothing else is compiled once per handler.
-pub(crate) type Work = Pin<Box<dyn Future<Output = ToolReply> + Send>>;
+pub(crate) type Work = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
-/// A function that can be a tool. Implemented for `async` functions and closures of the form that
-/// [the module](self) describes; `M` only tells them apart.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no tool handler",
-    note = "a handler is an async function; its arguments are up to eight that implement `FromContext` \
-            (Context, Progress, Log, Arc<State>, Extension<T>, ...) and then at most one `Args<T>`",
-    note = "it returns what implements `IntoToolResult`: text, content, `Structured<T>`, or a `Result` of one",
-    note = "`T` of `Args<T>` must be `DeserializeOwned + JsonSchema + Send + 'static`"
-)]
-pub trait ToolHandler<M>: Send + Sync + 'static {
-    #[doc(hidden)]
-    fn signature() -> Signature;
-    #[doc(hidden)]
-    fn start(&self, context: &Context, arguments: &str) -> Result<WorkBox, ToolError>;
+/// The result of a request that has a handler.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Handled {
+    Tool(CallToolResult),
+    Prompt(GetPromptResult),
+    Resource(ReadResourceResult),
+    Completion(CompleteResult),
+}
+
+impl Handled {
+    pub(crate) fn meta_mut(&mut self) -> &mut ResultMeta {
+        match self {
+            Self::Tool(result) => result.meta_mut(),
+            Self::Prompt(result) => result.meta_mut(),
+            Self::Resource(result) => result.meta_mut(),
+            Self::Completion(result) => result.meta_mut(),
+        }
+    }
+}
+
+/// What a handler is called with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Input<'a> {
+    /// The JSON text of an object.
+    Json(&'a str),
+    /// Named texts.
+    Texts(&'a Variables),
 }
 
 /// What registration learns from a handler's type.
@@ -86,15 +116,10 @@ impl std::fmt::Debug for WorkBox {
 
 /// A handler behind a pointer.
 pub(crate) trait ErasedHandler: Send + Sync {
-    fn start(&self, context: &Context, arguments: &str) -> Result<Work, ToolError>;
-}
+    fn start(&self, context: &Context, input: Input<'_>) -> Result<Work, HandlerError>;
 
-pub(crate) struct Erased<H, M>(pub(crate) H, pub(crate) std::marker::PhantomData<fn() -> M>);
-
-impl<M: 'static, H: ToolHandler<M>> ErasedHandler for Erased<H, M> {
-    fn start(&self, context: &Context, arguments: &str) -> Result<Work, ToolError> {
-        self.0.start(context, arguments).map(|work| work.0)
-    }
+    /// What its error makes of the request: the kinds differ.
+    fn refuse(&self, error: HandlerError) -> Reply;
 }
 
 /// Marks handlers without [`Args`].
@@ -103,66 +128,73 @@ impl<M: 'static, H: ToolHandler<M>> ErasedHandler for Erased<H, M> {
 #[expect(clippy::exhaustive_enums, reason = "has no values and never will")]
 pub enum NoArgs {}
 
-fn boxed<F, R>(future: F) -> WorkBox
-where
-    F: Future<Output = R> + Send + 'static,
-    R: IntoToolResult,
-{
-    WorkBox(Box::pin(async move { future.await.into_tool_result() }))
-}
-
+/// Implements one of the handler traits for functions of up to eight context arguments, with and without
+/// arguments of their own.
 macro_rules! handlers {
-    ($([$($context:ident)*])*) => {$(
-        impl<Func, Fut, Ret, $($context,)*> ToolHandler<(NoArgs, $($context,)*)> for Func
+    ($handler:ident, $into:ident, $work:path) => {
+        $crate::handler::handlers! { @all $handler, $into, $work,
+            [] [C1] [C1 C2] [C1 C2 C3] [C1 C2 C3 C4] [C1 C2 C3 C4 C5] [C1 C2 C3 C4 C5 C6]
+            [C1 C2 C3 C4 C5 C6 C7] [C1 C2 C3 C4 C5 C6 C7 C8]
+        }
+    };
+    (@all $handler:ident, $into:ident, $work:path, $([$($context:ident)*])*) => {$(
+        impl<Func, Fut, Ret, $($context,)*> $handler<($crate::handler::NoArgs, $($context,)*)> for Func
         where
             Func: Fn($($context),*) -> Fut + Send + Sync + 'static,
             Fut: Future<Output = Ret> + Send + 'static,
-            Ret: IntoToolResult,
-            $($context: FromContext,)*
+            Ret: $into,
+            $($context: $crate::handler::FromContext,)*
         {
-            fn signature() -> Signature {
+            fn signature() -> $crate::handler::Signature {
                 #[allow(unused_mut, reason = "unused without context arguments")]
-                let mut needs = Needs::default();
+                let mut needs = $crate::handler::Needs::default();
                 $( $context::needs(&mut needs); )*
-                Signature { input: None, output: Ret::output_schema(), needs }
+                $crate::handler::Signature { input: None, output: Ret::output_schema(), needs }
             }
 
-            #[allow(unused_variables, reason = "unused without context arguments")]
-            fn start(&self, context: &Context, _: &str) -> Result<WorkBox, ToolError> {
-                Ok(boxed(self($($context::from_context(context)?),*)))
+            fn start(
+                &self,
+                context: &$crate::Context,
+                _: $crate::handler::Raw<'_>,
+            ) -> Result<$crate::handler::WorkBox, $crate::HandlerError> {
+                Ok($work(context, self($($context::from_context(context)?),*)))
             }
         }
 
-        impl<Func, Fut, Ret, Arg, $($context,)*> ToolHandler<(Args<Arg>, $($context,)*)> for Func
+        impl<Func, Fut, Ret, Arg, $($context,)*> $handler<($crate::Args<Arg>, $($context,)*)> for Func
         where
-            Func: Fn($($context,)* Args<Arg>) -> Fut + Send + Sync + 'static,
+            Func: Fn($($context,)* $crate::Args<Arg>) -> Fut + Send + Sync + 'static,
             Fut: Future<Output = Ret> + Send + 'static,
-            Ret: IntoToolResult,
+            Ret: $into,
             Arg: serde::de::DeserializeOwned + schemars::JsonSchema + Send + 'static,
-            $($context: FromContext,)*
+            $($context: $crate::handler::FromContext,)*
         {
-            fn signature() -> Signature {
+            fn signature() -> $crate::handler::Signature {
                 #[allow(unused_mut, reason = "unused without context arguments")]
-                let mut needs = Needs::default();
+                let mut needs = $crate::handler::Needs::default();
                 $( $context::needs(&mut needs); )*
-                Signature {
-                    input: Some(crate::schema::input::<Arg>()),
+                $crate::handler::Signature {
+                    input: Some($crate::schema::input::<Arg>()),
                     output: Ret::output_schema(),
                     needs,
                 }
             }
 
-            #[allow(unused_variables, reason = "unused without context arguments")]
-            fn start(&self, context: &Context, arguments: &str) -> Result<WorkBox, ToolError> {
+            fn start(
+                &self,
+                context: &$crate::Context,
+                input: $crate::handler::Raw<'_>,
+            ) -> Result<$crate::handler::WorkBox, $crate::HandlerError> {
                 // Arguments first: what the model can mend is worth more to it than our own fault.
-                let args = Args::<Arg>::decode(arguments)?;
-                Ok(boxed(self($($context::from_context(context)?,)* args)))
+                let args = $crate::Args::<Arg>::decode(input.0)?;
+                Ok($work(context, self($($context::from_context(context)?,)* args)))
             }
         }
     )*};
 }
+pub(crate) use handlers;
 
-handlers! {
-    [] [C1] [C1 C2] [C1 C2 C3] [C1 C2 C3 C4] [C1 C2 C3 C4 C5] [C1 C2 C3 C4 C5 C6]
-    [C1 C2 C3 C4 C5 C6 C7] [C1 C2 C3 C4 C5 C6 C7 C8]
-}
+/// [`Input`], sealed.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Raw<'a>(pub(crate) Input<'a>);

@@ -30,7 +30,7 @@ pub(crate) struct Call<'b> {
 /// Takes a request up the ladder. Without `headers`, on transports that have none, the checks of headers
 /// are left out.
 pub(crate) fn climb<'b>(
-    shared: &Shared,
+    shared: &'b Shared,
     headers: Option<&HeaderMap>,
     request: json::Request<'b>,
 ) -> Result<Call<'b>, Rejection> {

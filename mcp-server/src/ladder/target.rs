@@ -7,24 +7,45 @@ use std::sync::Arc;
 use http::HeaderMap;
 use mcp_transport::header;
 use mcp_transport::json::Object;
-use mcp_types::Method;
+use mcp_types::{CompleteParams, CompletionReference, Method};
 
+use crate::completion::Completer;
 use crate::metadata::Metadata;
-use crate::registry::Entry;
+use crate::registry::{Entry, List, PromptEntry, Reader, ToolEntry};
 use crate::rejection::Reason;
+use crate::resource::is_uri;
 use crate::server::Shared;
+use crate::template::Variables;
 
-/// A method with its parameters.
+/// A method with what it needs.
 pub(crate) enum Target<'b> {
-    Discover,
-    ListTools { cursor: Option<Cow<'b, str>> },
-    CallTool { tool: Arc<Entry>, arguments: &'b str },
+    /// What is answered with a result that is encoded already.
+    Encoded(&'b str),
+    CallTool {
+        tool: Arc<ToolEntry>,
+        arguments: &'b str,
+    },
+    GetPrompt {
+        prompt: Arc<PromptEntry>,
+        arguments: Variables,
+    },
+    ReadResource {
+        uri: Box<str>,
+        reader: Arc<Reader>,
+        variables: Variables,
+    },
+    /// Without a completer there is nothing to suggest.
+    Complete {
+        completer: Option<Arc<dyn Completer>>,
+        value: String,
+        arguments: Variables,
+    },
 }
 
 /// Proves that the headers name what the body names, that it is served, and that the client can
 /// take part in it.
 pub(super) fn check<'b>(
-    shared: &Shared,
+    shared: &'b Shared,
     headers: Option<&HeaderMap>,
     method: &str,
     params: &Object<'b>,
@@ -39,20 +60,30 @@ pub(super) fn check<'b>(
             header::verify_name(headers, &name).map_err(Reason::Header)?;
         }
     }
+    let (registry, serves) = (&shared.registry, &shared.serves);
     match known {
-        Some(Method::Discover) => Ok(Target::Discover),
-        Some(Method::ListTools) if shared.serves_tools() => list_tools(params),
-        Some(Method::CallTool) if shared.serves_tools() => call_tool(shared, headers, params, meta),
+        Some(Method::Discover) => Ok(Target::Encoded(&shared.discover)),
+        Some(Method::ListTools) if serves.tools => page(&registry.tools, params),
+        Some(Method::CallTool) if serves.tools => call_tool(shared, headers, params, meta),
+        Some(Method::ListPrompts) if serves.prompts => page(&registry.prompts, params),
+        Some(Method::GetPrompt) if serves.prompts => get_prompt(shared, params),
+        Some(Method::ListResources) if serves.resources => page(&registry.resources, params),
+        Some(Method::ListResourceTemplates) if serves.resources => {
+            page(&registry.templates, params)
+        }
+        Some(Method::ReadResource) if serves.resources => read_resource(shared, params),
+        Some(Method::Complete) if serves.completions => complete(shared, params),
         _ => Err(Reason::Method(method.to_owned())),
     }
 }
 
-fn list_tools<'b>(params: &Object<'b>) -> Result<Target<'b>, Reason> {
+fn page<'b, E: Entry>(list: &'b List<E>, params: &Object<'b>) -> Result<Target<'b>, Reason> {
     let cursor = match params.get("cursor") {
         None => None,
         Some(text) => Some(string(text).ok_or(Reason::Params("the cursor must be a string"))?),
     };
-    Ok(Target::ListTools { cursor })
+    let page = list.page(cursor.as_deref());
+    page.map(Target::Encoded).ok_or(Reason::Params("the cursor is not one of this list"))
 }
 
 fn call_tool<'b>(
@@ -67,7 +98,7 @@ fn call_tool<'b>(
     if !arguments.starts_with('{') {
         return Err(Reason::Params("the arguments must be an object"));
     }
-    let Some(tool) = shared.registry.tool(&name) else {
+    let Some(tool) = shared.registry.tools.get(&name) else {
         return Err(Reason::UnknownTool(name.into_owned()));
     };
     if let Some(headers) = headers {
@@ -77,6 +108,63 @@ fn call_tool<'b>(
         return Err(Reason::Capability(Box::new(missing)));
     }
     Ok(Target::CallTool { tool: Arc::clone(tool), arguments })
+}
+
+fn get_prompt<'b>(shared: &Shared, params: &Object<'b>) -> Result<Target<'b>, Reason> {
+    let name = params.get("name").and_then(string);
+    let name = name.ok_or(Reason::Params("the name of the prompt must be given as a string"))?;
+    let arguments = match params.get("arguments") {
+        None => Variables::default(),
+        Some(text) => texts(text)
+            .ok_or(Reason::Params("the arguments of a prompt must be an object of strings"))?,
+    };
+    match shared.registry.prompts.get(&name) {
+        Some(prompt) => Ok(Target::GetPrompt { prompt: Arc::clone(prompt), arguments }),
+        None => Err(Reason::UnknownPrompt(name.into_owned())),
+    }
+}
+
+fn read_resource<'b>(shared: &Shared, params: &Object<'b>) -> Result<Target<'b>, Reason> {
+    let uri = params.get("uri").and_then(string);
+    let uri = uri.ok_or(Reason::Params("the URI of the resource must be given as a string"))?;
+    if !is_uri(&uri) {
+        return Err(Reason::Params("the URI of the resource is not one"));
+    }
+    match shared.registry.reader(&uri) {
+        Some((reader, variables)) => {
+            Ok(Target::ReadResource { uri: uri.into(), reader, variables })
+        }
+        None => Err(Reason::UnknownResource(uri.into_owned())),
+    }
+}
+
+fn complete<'b>(shared: &Shared, params: &Object<'b>) -> Result<Target<'b>, Reason> {
+    let params: CompleteParams = serde_json::from_str(params.raw()).or(Err(Reason::Params(
+        "a reference to a prompt or a resource template and an argument must be given",
+    )))?;
+    let registry = &shared.registry;
+    let completers = match &params.reference {
+        CompletionReference::Prompt(prompt) => match registry.prompts.get(&prompt.name) {
+            Some(prompt) => &prompt.completers,
+            None => return Err(Reason::UnknownPrompt(prompt.name.clone())),
+        },
+        CompletionReference::Resource(resource) => match registry.templates.get(&resource.uri) {
+            Some(template) => &template.completers,
+            None => return Err(Reason::UnknownResource(resource.uri.clone())),
+        },
+    };
+    let settled = params.context.and_then(|context| context.arguments).into_iter().flatten();
+    Ok(Target::Complete {
+        completer: completers.get(&params.argument.name).cloned(),
+        value: params.argument.value,
+        arguments: settled.map(|(name, value)| (String::from(name), value)).collect(),
+    })
+}
+
+/// The members of an object whose values are all strings.
+fn texts(json: &str) -> Option<Variables> {
+    let object = Object::parse(json).ok()?;
+    object.iter().map(|(key, value)| Some((key, string(value)?))).collect()
 }
 
 /// The text of a JSON string; `None` for anything else.

@@ -2,15 +2,12 @@
 
 use http::{Response, StatusCode, header};
 use mcp_transport::sse;
-use mcp_types::{
-    CallToolResult, ErrorCode, ErrorMessage, ErrorObject, HasMeta, Outcome, RequestId,
-    ResultMessage,
-};
+use mcp_types::{ErrorCode, ErrorMessage, ErrorObject, HasMeta, Outcome, RequestId, ResultMessage};
 use serde::Serialize;
 
 use super::{Body, JSON};
 use crate::context::Context;
-use crate::handler::ToolReply;
+use crate::handler::{Handled, Reply};
 use crate::work::Unheard;
 
 /// The response to a request as it goes out, and the HTTP status for it while nothing was sent.
@@ -37,7 +34,7 @@ impl Answer {
     }
 
     /// What a handler's reply makes.
-    pub(crate) fn of(context: &Context, reply: ToolReply) -> Self {
+    pub(crate) fn of(context: &Context, reply: Reply) -> Self {
         let encoded = reply
             .and_then(|outcome| may_ask(context, outcome))
             .and_then(|outcome| encode(context, outcome));
@@ -96,10 +93,7 @@ pub(crate) const fn status_of(code: ErrorCode) -> StatusCode {
 }
 
 /// Sees to it that a client is asked only for what it declared.
-fn may_ask(
-    context: &Context,
-    outcome: Outcome<CallToolResult>,
-) -> Result<Outcome<CallToolResult>, ErrorObject> {
+fn may_ask(context: &Context, outcome: Outcome<Handled>) -> Result<Outcome<Handled>, ErrorObject> {
     if let Outcome::InputRequired(input) = &outcome
         && let Some(missing) = context.client_capabilities().missing(&input.required_capabilities())
     {
@@ -109,9 +103,9 @@ fn may_ask(
 }
 
 /// Encodes the response, with the server's identity unless the handler gave one.
-fn encode(context: &Context, mut outcome: Outcome<CallToolResult>) -> Result<Vec<u8>, ErrorObject> {
+fn encode(context: &Context, mut outcome: Outcome<Handled>) -> Result<Vec<u8>, ErrorObject> {
     let meta = match &mut outcome {
-        Outcome::Complete(result) => result.meta_mut(),
+        Outcome::Complete(handled) => handled.meta_mut(),
         Outcome::InputRequired(input) => input.meta_mut(),
     };
     let encoded = match &context.shared().identity {
@@ -152,9 +146,9 @@ fn around<T>(json: &mut Vec<u8>, id: &RequestId, write: impl FnOnce(&mut Vec<u8>
 const AROUND: usize = 64;
 
 /// About what `outcome` will take: enough to spare text the growing of the buffer.
-fn size_hint(outcome: &Outcome<CallToolResult>) -> usize {
+fn size_hint(outcome: &Outcome<Handled>) -> usize {
     const MEMBERS: usize = 256;
-    let Outcome::Complete(result) = outcome else { return MEMBERS };
+    let Outcome::Complete(Handled::Tool(result)) = outcome else { return MEMBERS };
     let text: usize = result
         .content
         .iter()

@@ -5,8 +5,8 @@ use std::time::Duration;
 use mcp_server::types::LoggingLevel;
 use mcp_server::types::Outcome;
 use mcp_server::{
-    Abandoned, Args, Context, FromContext, Limits, Log, Progress, ResponseMode, ServerBuilder,
-    Tool, ToolError,
+    Abandoned, Args, Context, FromContext, HandlerError, Limits, Log, Progress, ResponseMode,
+    ServerBuilder, Tool,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
@@ -331,7 +331,7 @@ impl<'de> Deserialize<'de> for Bomb {
 }
 
 impl FromContext for Bomb {
-    fn from_context(_: &Context) -> Result<Self, ToolError> {
+    fn from_context(_: &Context) -> Result<Self, HandlerError> {
         panic!("secret of the context")
     }
 }

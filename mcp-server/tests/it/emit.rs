@@ -1,7 +1,7 @@
 //! What a handler says before its result: progress and log messages.
 
 use mcp_server::types::{LoggingLevel, Number};
-use mcp_server::{Context, FromContext, Log, Progress, Tool, ToolError};
+use mcp_server::{Context, FromContext, HandlerError, Log, Progress, Tool};
 use serde_json::{Value, json};
 
 use crate::support::{Bell, Post, Running, builder, tool_text};
@@ -194,7 +194,7 @@ async fn logs_are_sent_from_the_level_asked_for() {
 async fn nothing_is_logged_undeclared() {
     struct Secretive(Log);
     impl FromContext for Secretive {
-        fn from_context(context: &Context) -> Result<Self, ToolError> {
+        fn from_context(context: &Context) -> Result<Self, HandlerError> {
             Ok(Self(context.log()))
         }
     }

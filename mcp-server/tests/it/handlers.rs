@@ -12,8 +12,8 @@ use mcp_server::types::{
     RequestMeta, RequestState,
 };
 use mcp_server::{
-    Args, Caller, Context, Extension, FromContext, IntoToolResult, Log, PeerAddr, Progress, Server,
-    Structured, Tool, ToolError,
+    Args, Caller, Context, Extension, FromContext, HandlerError, IntoToolResult, Log, PeerAddr,
+    Progress, Server, Structured, Tool,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,9 +80,9 @@ async fn every_return_type() {
         ),
         (
             Tool::new("t", async || {
-                Ok::<_, ToolError>(Outcome::<CallToolResult>::InputRequired(InputRequired::retry(
-                    RequestState::from("s"),
-                )))
+                Ok::<_, HandlerError>(Outcome::<CallToolResult>::InputRequired(
+                    InputRequired::retry(RequestState::from("s")),
+                ))
             }),
             json!({ "resultType": "input_required", "requestState": "s" }),
         ),
@@ -104,7 +104,7 @@ async fn structured_results_come_with_their_schema() {
         (Tool::new("t", async || Structured(vec![1, 2])), json!([1, 2]), "array"),
         (Tool::new("t", async || Structured("a")), json!("a"), "string"),
         (Tool::new("t", async || Structured(true)), json!(true), "boolean"),
-        (Tool::new("t", async || Ok::<_, ToolError>(Structured(5))), json!(5), "integer"),
+        (Tool::new("t", async || Ok::<_, HandlerError>(Structured(5))), json!(5), "integer"),
     ];
     for (handler, value, kind) in table {
         let schema = handler.definition().output_schema.clone().unwrap();
@@ -208,12 +208,12 @@ async fn a_tool_fails_in_three_ways() {
         (
             Tool::new("t", async || {
                 Err::<(), _>(Secret)?;
-                Ok::<_, ToolError>("a")
+                Ok::<_, HandlerError>("a")
             }),
             says("The tool failed"),
         ),
         (
-            Tool::new("t", async || -> Result<String, ToolError> {
+            Tool::new("t", async || -> Result<String, HandlerError> {
                 let number: i32 = "x".parse()?;
                 Ok(number.to_string())
             }),
@@ -223,18 +223,20 @@ async fn a_tool_fails_in_three_ways() {
             Tool::new("t", async || Err::<String, _>(io::Error::other(Secret))),
             says("The tool failed"),
         ),
-        (Tool::new("t", async || Err::<String, _>(ToolError::new("try b"))), says("try b")),
+        (Tool::new("t", async || Err::<String, _>(HandlerError::new("try b"))), says("try b")),
         (
-            Tool::new("t", async || Err::<String, _>(ToolError::visible(Secret))),
+            Tool::new("t", async || Err::<String, _>(HandlerError::visible(Secret))),
             says("password hunter2"),
         ),
         (
-            Tool::new("t", async || Err::<Structured<i32>, _>(ToolError::new("no number"))),
+            Tool::new("t", async || Err::<Structured<i32>, _>(HandlerError::new("no number"))),
             says("no number"),
         ),
         (
             Tool::new("t", async || {
-                Err::<String, _>(ToolError::protocol(ErrorObject::invalid_params("for the client")))
+                Err::<String, _>(HandlerError::protocol(ErrorObject::invalid_params(
+                    "for the client",
+                )))
             }),
             sent(-32602),
         ),
@@ -337,9 +339,11 @@ async fn handlers_share_values() {
 async fn context_arguments_of_ones_own() {
     struct Tenant(String);
     impl FromContext for Tenant {
-        fn from_context(context: &Context) -> Result<Self, ToolError> {
+        fn from_context(context: &Context) -> Result<Self, HandlerError> {
             let tenant = context.headers().get("x-tenant").and_then(|value| value.to_str().ok());
-            tenant.map(|name| Self(name.to_owned())).ok_or_else(|| ToolError::new("Which tenant?"))
+            tenant
+                .map(|name| Self(name.to_owned()))
+                .ok_or_else(|| HandlerError::new("Which tenant?"))
         }
     }
     let tool = Tool::new("t", async |Tenant(name): Tenant, Args(pair): Args<Pair>| {

@@ -5,7 +5,7 @@
 //! 408 of check 6 needs time to fail, see `head.rs`.
 
 use mcp_server::types::{ClientCapabilities, ElicitationCapability};
-use mcp_server::{Args, Server, Tool, ToolError};
+use mcp_server::{Args, HandlerError, Server, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -465,7 +465,7 @@ fn server() -> Server {
         elicitation: Some(ElicitationCapability::default()),
         ..ClientCapabilities::default()
     };
-    let strict = async |_: Args<Strict>| Err::<String, _>(ToolError::new("failed"));
+    let strict = async |_: Args<Strict>| Err::<String, _>(HandlerError::new("failed"));
     builder()
         .tool(Tool::new("echo", async || "echo"))
         .tool(Tool::new("strict", strict).input_schema(schema).requires(elicitation))

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
-use mcp_server::{Args, Tool, ToolError};
+use mcp_server::{Args, HandlerError, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -72,7 +72,7 @@ async fn nothing_of_the_callers_is_logged() {
     let recorder = Recorder { text: Arc::default(), thread: std::thread::current().id() };
     tracing::subscriber::set_global_default(recorder.clone()).unwrap();
     let login = async |Args(login): Args<Login>| match login.fails {
-        true => Err(ToolError::new("no such user: hunter2")),
+        true => Err(HandlerError::new("no such user: hunter2")),
         false => Ok("welcome, hunter2"),
     };
     let schema = json!({

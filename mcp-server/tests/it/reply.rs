@@ -6,7 +6,7 @@ use mcp_server::types::{
     ClientCapabilities, ElicitationCapability, ErrorObject, InputRequests, InputRequired,
     LoggingLevel, RawJson,
 };
-use mcp_server::{Log, Progress, ResponseMode, Structured, Tool, ToolError};
+use mcp_server::{HandlerError, Log, Progress, ResponseMode, Structured, Tool};
 use serde_json::json;
 
 use crate::support::{Bell, Frame, Post, Running, builder, ok, tool_text};
@@ -125,7 +125,7 @@ async fn a_missing_capability_keeps_its_status() {
             }),
             Tool::new("says so", move || {
                 let error = ErrorObject::missing_capability(required.clone());
-                async { Err::<String, _>(ToolError::protocol(error)) }
+                async { Err::<String, _>(HandlerError::protocol(error)) }
             }),
         ];
         let names: Vec<_> = tools.iter().map(|tool| tool.name().to_owned()).collect();
