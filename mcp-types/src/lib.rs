@@ -104,7 +104,7 @@ pub use implementation::{Icon, IconTheme, Implementation};
 pub use meta::{
     HasMeta, InvalidMetaKey, Meta, MetaKey, NotificationMeta, RequestMeta, ResultMeta, TraceContext,
 };
-pub use pagination::{Cursor, PaginatedParams};
+pub use pagination::{Cursor, Page, PaginatedParams};
 
 // What a server offers.
 pub use completion::{
@@ -131,12 +131,12 @@ pub use content::{
 // What a server asks of the client.
 pub use input::{
     BooleanSchema, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitFormParams,
-    ElicitParams, ElicitResult, ElicitUrlParams, ElicitationSchema, IncludeContext, InputRequest,
-    InputRequests, InputRequired, InputResponses, ListRootsParams, ListRootsResult, ModelHint,
-    ModelPreferences, MultiSelectSchema, NothingRequired, NumberSchema, OneOrMany, PrimitiveSchema,
-    RequestState, Root, SamplingContent, SamplingMessage, SelectOption, SelectOptions,
-    SingleSelectSchema, StopReason, StringFormat, StringSchema, ToolChoice, ToolChoiceMode,
-    ToolResultContent, ToolUseContent,
+    ElicitParams, ElicitResult, ElicitUrlParams, ElicitationSchema, FormError, IncludeContext,
+    InputRequest, InputRequests, InputRequired, InputResponses, ListRootsParams, ListRootsResult,
+    ModelHint, ModelPreferences, MultiSelectSchema, NothingRequired, NumberSchema, OneOrMany,
+    PrimitiveSchema, RequestState, Root, SamplingContent, SamplingMessage, SelectOption,
+    SelectOptions, SingleSelectSchema, StopReason, StringFormat, StringSchema, ToolChoice,
+    ToolChoiceMode, ToolResultContent, ToolUseContent,
 };
 
 // Notifications.

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use crate::meta::has_meta;
 use crate::{
     AcknowledgedParams, CallToolParams, CallToolResult, CancelledParams, CompleteParams,
-    CompleteResult, DiscoverResult, GetPromptParams, GetPromptResult, HasMeta, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ListenParams, ListenResult,
-    LogMessageParams, NotificationMeta, PaginatedParams, ProgressParams, ReadResourceParams,
-    ReadResourceResult, RequestMeta, ResourceUpdatedParams, ResultMeta,
+    CompleteResult, DiscoverResult, GetPromptParams, GetPromptResult, HasMeta, InputResponses,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    ListenParams, ListenResult, LogMessageParams, NotificationMeta, PaginatedParams,
+    ProgressParams, ReadResourceParams, ReadResourceResult, RequestMeta, RequestState,
+    ResourceUpdatedParams, ResultMeta,
 };
 
 /// A method that a client can call, with what it takes and gives.
@@ -34,6 +35,25 @@ pub trait Request {
     fn mcp_name(params: &Self::Params) -> Option<&str> {
         let _ = params;
         None
+    }
+
+    /// Puts into the parameters of a retry what the client brings back: the answers to what the server asked
+    /// for, and the state it gave. Both replace what was there. Returns whether the parameters have a place for
+    /// them. Specification: Multi Round-Trip Requests, Client Requirements.
+    fn set_input(
+        params: &mut Self::Params,
+        responses: Option<InputResponses>,
+        state: Option<RequestState>,
+    ) -> bool {
+        let _ = (params, responses, state);
+        false
+    }
+
+    /// Whether the parameters bring back answers or a state. The result then depends on more than what is asked
+    /// for, and must not be cached. Specification: Caching, Cache Key.
+    fn has_input(params: &Self::Params) -> bool {
+        let _ = params;
+        false
     }
 }
 
@@ -108,7 +128,23 @@ macro_rules! requests {
         $(
             impl Request for request::$name {
                 const METHOD: &'static str = $method;
-                $( const MAY_NEED_INPUT: bool = $input; )?
+                $(
+                    const MAY_NEED_INPUT: bool = $input;
+
+                    fn set_input(
+                        params: &mut $params,
+                        responses: Option<InputResponses>,
+                        state: Option<RequestState>,
+                    ) -> bool {
+                        params.input_responses = responses;
+                        params.request_state = state;
+                        $input
+                    }
+
+                    fn has_input(params: &$params) -> bool {
+                        params.input_responses.is_some() || params.request_state.is_some()
+                    }
+                )?
                 $( const CACHEABLE: bool = $cacheable; )?
                 type Params = $params;
                 type Result = $result;
@@ -287,5 +323,30 @@ mod tests {
         assert_eq!(request::CallTool::mcp_name(&CallToolParams::new("t")), Some("t"));
         assert_eq!(request::ReadResource::mcp_name(&ReadResourceParams::new("a:b")), Some("a:b"));
         assert_eq!(request::Discover::mcp_name(&EmptyParams::default()), None);
+    }
+
+    #[test]
+    fn a_retry_brings_back_what_was_given_last() {
+        fn retried<R: Request>(mut params: R::Params) -> (bool, String) {
+            let mut answers = InputResponses::new();
+            answers.insert("k", &EmptyParams::default()).unwrap();
+            assert!(!R::has_input(&params));
+            let first = R::set_input(&mut params, None, Some("old".into()));
+            assert_eq!((first, R::has_input(&params)), (R::MAY_NEED_INPUT, R::MAY_NEED_INPUT));
+            let has_place = R::set_input(&mut params, Some(answers), None);
+            (has_place, serde_json::to_string(&params).unwrap())
+        }
+        let answers = r#""inputResponses":{"k":{}}"#;
+        for (has_place, text) in [
+            retried::<request::CallTool>(CallToolParams::new("t")),
+            retried::<request::ReadResource>(ReadResourceParams::new("a:b")),
+            retried::<request::GetPrompt>(GetPromptParams::new("p")),
+        ] {
+            assert!(has_place && text.contains(answers) && !text.contains("old"), "{text}");
+        }
+        assert_eq!(
+            retried::<request::ListTools>(PaginatedParams::default()),
+            (false, "{}".to_owned())
+        );
     }
 }

@@ -142,10 +142,31 @@ impl Ord for Number {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self.as_integer(), other.as_integer()) {
             (Some(ours), Some(theirs)) => ours.cmp(&theirs),
+            (Some(ours), None) => compare(ours, other.as_f64()),
+            (None, Some(theirs)) => compare(theirs, self.as_f64()).reverse(),
             // `+ 0.0` because -0.0 is 0 and `total_cmp` thinks otherwise.
-            _ => (self.as_f64() + 0.0).total_cmp(&(other.as_f64() + 0.0)),
+            (None, None) => (self.as_f64() + 0.0).total_cmp(&(other.as_f64() + 0.0)),
         }
     }
+}
+
+/// An integer against a double, exactly: rounding the integer would make unequal ones equal to the same
+/// double.
+#[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+fn compare(integer: i128, float: f64) -> Ordering {
+    // Integers have 65 bits at most.
+    if float.abs() >= TWO_TO_THE_64 * 2.0 {
+        return if float > 0.0 { Ordering::Less } else { Ordering::Greater };
+    }
+    integer.cmp(&(float.trunc() as i128)).then_with(|| {
+        if float.fract() > 0.0 {
+            Ordering::Less
+        } else if float.fract() < 0.0 {
+            Ordering::Greater
+        } else {
+            Ordering::Equal
+        }
+    })
 }
 
 impl fmt::Display for Number {
@@ -209,6 +230,12 @@ mod tests {
         assert!(Number::from(1) < Number::from(1.5));
         assert!(Number::from(u64::MAX) > Number::from(u64::MAX - 1));
         assert!(Number::from(-1) < Number::from(u64::MAX));
+        let two_to_the_53 = 9_007_199_254_740_992_i64;
+        assert_eq!(Number::from(two_to_the_53), Number::from(9_007_199_254_740_992.0));
+        assert!(Number::from(two_to_the_53 + 1) > Number::from(9_007_199_254_740_992.0));
+        assert!(Number::from(u64::MAX) < Number::from(1e300));
+        assert!(Number::from(i64::MIN) > Number::from(-1e300));
+        assert!(Number::from(-1) > Number::from(-1.5) && Number::from(-2) < Number::from(-1.5));
     }
 
     #[test]

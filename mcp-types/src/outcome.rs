@@ -95,7 +95,7 @@ impl<T> From<T> for Outcome<T> {
 }
 
 const COMPLETE: &str = "complete";
-const INPUT_REQUIRED: &str = "input_required";
+const INPUT_REQUIRED: &str = InputRequired::RESULT_TYPE;
 
 impl<T: Serialize> Serialize for Outcome<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -4,8 +4,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::RequestMeta;
 use crate::meta::has_meta;
+use crate::{
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Prompt,
+    RequestMeta, Resource, ResourceTemplate, Tool,
+};
 
 /// Where a page of a list begins: a text that only the server understands. Schema `Cursor`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -46,6 +49,40 @@ pub struct PaginatedParams {
     /// The `next_cursor` of the page before; absent for the first page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<Cursor>,
+}
+
+/// One page of a list: the result of every list method.
+pub trait Page {
+    /// What is listed.
+    type Item: Send + 'static;
+
+    /// Where the next page begins; `None` on the last.
+    fn next_cursor(&self) -> Option<&Cursor>;
+    /// What is on the page, in the server's order.
+    fn into_items(self) -> Vec<Self::Item>;
+}
+
+macro_rules! pages {
+    ($( $result:ty { $items:ident: $item:ty } )+) => {$(
+        impl Page for $result {
+            type Item = $item;
+
+            fn next_cursor(&self) -> Option<&Cursor> {
+                self.next_cursor.as_ref()
+            }
+
+            fn into_items(self) -> Vec<$item> {
+                self.$items
+            }
+        }
+    )+};
+}
+
+pages! {
+    ListToolsResult { tools: Tool }
+    ListResourcesResult { resources: Resource }
+    ListResourceTemplatesResult { resource_templates: ResourceTemplate }
+    ListPromptsResult { prompts: Prompt }
 }
 
 has_meta!(RequestMeta: PaginatedParams);

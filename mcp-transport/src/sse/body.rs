@@ -38,7 +38,7 @@ impl<B: Body + Unpin> EventStream<B> {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Event, StreamError<B::Error>>>> {
-        loop {
+        for _ in 0..PIECES {
             if self.ended {
                 return Poll::Ready(None);
             }
@@ -63,8 +63,14 @@ impl<B: Body + Unpin> EventStream<B> {
                 None => self.ended = true,
             }
         }
+        // A body that always has more, and never an event, must not keep timers from being heard.
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 }
+
+/// How many pieces of a body one poll reads for an event.
+const PIECES: usize = 64;
 
 /// Why a stream of events broke off.
 #[derive(Debug, thiserror::Error)]

@@ -17,7 +17,7 @@ pub use elicitation::{
     ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
 };
 pub use elicitation_schema::{
-    BooleanSchema, ElicitationSchema, MultiSelectSchema, NumberSchema, PrimitiveSchema,
+    BooleanSchema, ElicitationSchema, FormError, MultiSelectSchema, NumberSchema, PrimitiveSchema,
     SelectOption, SelectOptions, SingleSelectSchema, StringFormat, StringSchema,
 };
 pub use roots::{ListRootsParams, ListRootsResult, Root};
@@ -49,6 +49,9 @@ pub struct InputRequired {
 }
 
 impl InputRequired {
+    /// What `resultType` says of such a result.
+    pub const RESULT_TYPE: &str = "input_required";
+
     /// Asks for `requests`, and has `state` brought back with the answers.
     ///
     /// # Errors

@@ -143,7 +143,8 @@ impl Value {
         }
         let digits = text.strip_prefix('-').unwrap_or(text);
         let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-        if !plain || (digits.len() > 1 && digits.starts_with('0')) {
+        // `-0` is a fraction to most readers of JSON, and would come back as `0`.
+        if !plain || text == "-0" || (digits.len() > 1 && digits.starts_with('0')) {
             return Err(InvalidId);
         }
         text.parse()
@@ -226,6 +227,7 @@ mod tests {
         let not_ids = [
             "null",
             "true",
+            "-0",
             "1.0",
             "0.0",
             "1.5",

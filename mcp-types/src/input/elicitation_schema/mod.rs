@@ -1,11 +1,13 @@
 //! The forms a user can be asked to fill in: a small part of JSON Schema. Specification: Elicitation,
 //! Requested Schema.
 
+mod check;
 mod select;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
+pub use check::FormError;
 pub use select::{MultiSelectSchema, SelectOption, SelectOptions, SingleSelectSchema};
 
 use crate::setters::setters;
