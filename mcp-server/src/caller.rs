@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use http::{Extensions, HeaderMap};
 
@@ -58,4 +59,12 @@ impl From<http::request::Parts> for RequestParts {
         let caller = parts.extensions.get().cloned();
         Self { headers: parts.headers, extensions: parts.extensions, peer_addr, caller }
     }
+}
+
+/// A connection, as its exchanges know it.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    pub(crate) peer: SocketAddr,
+    /// How many requests it has brought. Every exchange under way holds a reference.
+    pub(crate) requests: Arc<AtomicUsize>,
 }

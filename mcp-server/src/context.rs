@@ -7,17 +7,20 @@ use std::sync::Arc;
 use http::{Extensions, HeaderMap};
 use mcp_types::Notification as _;
 use mcp_types::{
-    ClientCapabilities, Implementation, LogMessageParams, LoggingLevel, NotificationMessage,
-    Number, ProgressParams, RawJson, ReadResourceResult, RequestId, RequestMeta, notification,
+    ClientCapabilities, ErrorObject, Implementation, InputRequired, LogMessageParams, LoggingLevel,
+    NotificationMessage, Number, ProgressParams, RawJson, RequestId, RequestMeta, notification,
 };
 use serde::Serialize;
 
+#[cfg(feature = "asking")]
+use crate::ask::Asks;
 use crate::caller::{Caller, RequestParts};
-use crate::handler::ResourceInfo;
+use crate::handler::{Answers, ResourceInfo};
+use crate::ladder::Brought;
 use crate::metadata::Metadata;
 use crate::registry::{PromptEntry, Reader, ToolEntry};
 use crate::reply::{Event, Outbox};
-use crate::resource::hinted;
+use crate::resource::UNHINTED;
 use crate::server::Shared;
 use crate::state::States;
 
@@ -34,6 +37,9 @@ struct Inner {
     parts: RequestParts,
     outbox: Outbox,
     subject: Subject,
+    answers: Option<Box<Answers>>,
+    #[cfg(feature = "asking")]
+    asks: Option<Asks>,
     shared: Arc<Shared>,
 }
 
@@ -54,7 +60,55 @@ impl Context {
         subject: Subject,
         shared: Arc<Shared>,
     ) -> Self {
-        Self(Arc::new(Inner { id, meta, parts, outbox, subject, shared }))
+        Self(Arc::new(Inner {
+            id,
+            meta,
+            parts,
+            outbox,
+            subject,
+            answers: None,
+            #[cfg(feature = "asking")]
+            asks: None,
+            shared,
+        }))
+    }
+
+    /// The same with the answers that a client brought back, as they came.
+    pub(crate) fn with_answers(mut self, brought: &Brought<'_>) -> Self {
+        // Nobody else has it yet.
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            let state = brought.state.as_deref().map(Into::into);
+            let responses = brought.responses.clone();
+            inner.answers = Some(Box::new(Answers { responses, state }));
+        }
+        self
+    }
+
+    pub(crate) fn answers(&self) -> Option<&Answers> {
+        self.0.answers.as_deref()
+    }
+
+    /// The same with what the client brought back to the questions of earlier rounds.
+    #[cfg(feature = "asking")]
+    pub(crate) fn asking(mut self, asks: Option<Asks>) -> Self {
+        // Nobody else has it yet.
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.asks = asks;
+        }
+        self
+    }
+
+    #[cfg(feature = "asking")]
+    pub(crate) fn asks(&self) -> Option<&Asks> {
+        self.0.asks.as_ref()
+    }
+
+    /// What a handler that waits for the client ends its round with.
+    pub(crate) fn end_round(&self) -> Option<Result<InputRequired, ErrorObject>> {
+        #[cfg(feature = "asking")]
+        return self.0.asks.as_ref()?.end_round(self.0.shared.sealer.as_ref()?);
+        #[cfg(not(feature = "asking"))]
+        None
     }
 
     /// The id of the JSON-RPC request.
@@ -127,19 +181,11 @@ impl Context {
     pub(crate) fn resource_info(&self) -> ResourceInfo<'_> {
         match &self.0.subject {
             Subject::Resource(uri, reader) => {
-                ResourceInfo { uri, mime_type: reader.mime_type.as_deref() }
+                ResourceInfo { uri, mime_type: reader.mime_type.as_deref(), cache: reader.cache }
             }
             Subject::Tool(_) | Subject::Prompt(_) | Subject::Completion => {
-                ResourceInfo { uri: "", mime_type: None }
+                ResourceInfo { uri: "", mime_type: None, cache: UNHINTED }
             }
-        }
-    }
-
-    /// What was read, as cacheable as the resource is declared to be.
-    pub(crate) fn hinted(&self, result: ReadResourceResult) -> ReadResourceResult {
-        match &self.0.subject {
-            Subject::Resource(_, reader) => hinted(result, reader.cache),
-            Subject::Tool(_) | Subject::Prompt(_) | Subject::Completion => result,
         }
     }
 

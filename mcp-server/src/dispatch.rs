@@ -4,34 +4,46 @@ use std::sync::Arc;
 
 use http::{HeaderMap, Response};
 use mcp_transport::json::Message;
+use mcp_types::{Method, RequestId};
 
+#[cfg(feature = "asking")]
+use crate::ask::Asks;
 use crate::caller::RequestParts;
 use crate::completion::Completing;
 use crate::context::{Context, Subject};
 use crate::handler::Input;
-use crate::ladder::{self, Call, Target};
+use crate::ladder::{self, Brought, Call, Target};
+use crate::metadata::Metadata;
+use crate::permit::Permit;
+use crate::registry::Answering;
 use crate::rejection::{Reason, Rejection};
 use crate::reply::{self, Answer, Body, Outbox, Plan, Respond};
 use crate::server::Shared;
+use crate::subscription::{self, Group, Subscription};
 use crate::work::{Working, run_to_completion};
 
-/// What an exchange comes to without waiting: a whole response, or one still to be made.
+/// What an exchange comes to without waiting: a whole response, one still to be made, or a stream without end.
 pub(crate) enum Begun {
     Done(Response<Body>),
     Working(Respond),
+    Listening(Subscription),
 }
 
-/// Starts the exchange of one message.
+/// Starts the exchange of one message. What goes on without it takes the `permit` along; a subscription ends with
+/// `group`.
 pub(crate) fn begin(
     shared: &Arc<Shared>,
     message: Message<'_>,
     parts: RequestParts,
     plan: Plan,
+    permit: &mut Option<Permit>,
+    group: Option<&Group>,
 ) -> Begun {
     let begun = match message {
         Message::Request(request) => {
             let headers: Option<&HeaderMap> = plan.http.then_some(&parts.headers);
-            ladder::climb(shared, headers, request).map(|call| dispatch(shared, call, parts, plan))
+            ladder::climb(shared, headers, plan.sse, request)
+                .and_then(|call| dispatch(shared, call, parts, plan, permit, group))
         }
         // None that a client sends over HTTP means anything in this revision.
         Message::Notification(_) => Ok(Begun::Done(reply::accepted())),
@@ -41,41 +53,105 @@ pub(crate) fn begin(
 }
 
 /// Routes a call to what answers it.
-fn dispatch(shared: &Arc<Shared>, call: Call<'_>, parts: RequestParts, plan: Plan) -> Begun {
+fn dispatch(
+    shared: &Arc<Shared>,
+    call: Call<'_>,
+    parts: RequestParts,
+    plan: Plan,
+    permit: &mut Option<Permit>,
+    group: Option<&Group>,
+) -> Result<Begun, Rejection> {
     let Call { id, meta, target } = call;
-    let context = |id, subject| {
-        let limits = &shared.limits;
-        let outbox = Outbox::new(plan.streams(), limits.queued_events, limits.write_stall);
-        Context::new(id, meta, parts, outbox, subject, Arc::clone(shared))
-    };
+    let opening = Opening { shared, meta, parts, plan };
     let (context, work) = match target {
-        Target::Encoded(result) => return Begun::Done(plan.reply(Answer::encoded(&id, result))),
-        Target::CallTool { tool, arguments } => {
-            let context = context(id, Subject::Tool(Arc::clone(&tool)));
+        Target::Encoded(result) => {
+            return Ok(Begun::Done(plan.reply(Answer::encoded(&id, result))));
+        }
+        Target::CallTool { tool, arguments, brought } => {
+            let subject = Subject::Tool(Arc::clone(&tool));
+            let context = opening.context(id, subject, Method::CallTool, &brought)?;
             let work = Working::start(&*tool.handler, &context, Input::Json(arguments));
             let work = if tool.to_completion {
-                run_to_completion(shared, &tool, &context, work)
+                run_to_completion(shared, &tool, &context, work, permit.take())
             } else {
                 work
             };
             (context, work)
         }
-        Target::GetPrompt { prompt, arguments } => {
-            let context = context(id, Subject::Prompt(Arc::clone(&prompt)));
+        Target::GetPrompt { prompt, arguments, brought } => {
+            let subject = Subject::Prompt(Arc::clone(&prompt));
+            let context = opening.context(id, subject, Method::GetPrompt, &brought)?;
             let work = Working::start(&*prompt.handler, &context, Input::Texts(&arguments));
             (context, work)
         }
-        Target::ReadResource { uri, reader, variables } => {
-            let context = context(id, Subject::Resource(uri, Arc::clone(&reader)));
+        Target::ReadResource { uri, reader, variables, brought } => {
+            let subject = Subject::Resource(uri, Arc::clone(&reader));
+            let context = opening.context(id, subject, Method::ReadResource, &brought)?;
             let work = Working::start(&*reader.handler, &context, Input::Texts(&variables));
             (context, work)
         }
         Target::Complete { completer, value, arguments } => {
-            let context = context(id, Subject::Completion);
+            let none = Brought::default();
+            let context = opening.context(id, Subject::Completion, Method::Complete, &none)?;
             let completing = Completing { value, arguments, context: context.clone() };
             let work = Working::complete(completer.as_deref(), completing);
             (context, work)
         }
+        Target::Listen { wanted } => {
+            let parts = &opening.parts;
+            return subscription::open(shared, id, wanted, parts, permit, group)
+                .map(Begun::Listening);
+        }
     };
-    Begun::Working(Respond::new(context, work, plan))
+    Ok(Begun::Working(Respond::new(context, work, plan)))
+}
+
+/// What the contexts of all calls are made from.
+struct Opening<'a> {
+    shared: &'a Arc<Shared>,
+    meta: Metadata,
+    parts: RequestParts,
+    plan: Plan,
+}
+
+impl Opening<'_> {
+    /// The context of a call about `subject`.
+    fn context(
+        self,
+        id: RequestId,
+        subject: Subject,
+        #[cfg_attr(not(feature = "asking"), expect(unused_variables, reason = "binds asks"))]
+        method: Method,
+        brought: &Brought<'_>,
+    ) -> Result<Context, Rejection> {
+        let outbox = Outbox::new(self.plan.streams(), self.shared.limits.queued_events);
+        let shared = Arc::clone(self.shared);
+        let context = Context::new(id, self.meta, self.parts, outbox, subject, shared);
+        match brought.answering {
+            Answering::Never => Ok(context),
+            Answering::ByHand => Ok(context.with_answers(brought)),
+            #[cfg(feature = "asking")]
+            Answering::Asks => asking(context, method, brought),
+        }
+    }
+}
+
+/// The context of a call whose handler asks, with the answers that its client brought.
+#[cfg(feature = "asking")]
+fn asking(context: Context, method: Method, brought: &Brought<'_>) -> Result<Context, Rejection> {
+    let request = crate::ask::Request {
+        principal: context.caller().map(|caller| caller.principal().into()),
+        method: method.as_str(),
+        target: context.target().into(),
+        arguments: brought.arguments.into(),
+    };
+    let Some(sealer) = &context.shared().sealer else { return Ok(context) };
+    match Asks::open(sealer, request, &brought.responses, brought.state.as_deref()) {
+        Ok(asks) => Ok(context.asking(Some(asks))),
+        Err(error) => {
+            tracing::debug!(%error, "a request state was refused");
+            let reason = Reason::Params("the request state is not one of this request, or expired");
+            Err(Rejection::of(context.request_id().clone(), method.as_str(), reason))
+        }
+    }
 }

@@ -47,6 +47,14 @@ pub enum BuildError {
         /// What was to be completed.
         argument: String,
     },
+    /// The handler of a resource requires a variable that is not in its template.
+    #[error("the handler of {handler:?} requires the variable {variable:?}, which is not in it")]
+    Variable {
+        /// The URI or the template.
+        handler: String,
+        /// The variable.
+        variable: String,
+    },
     /// A resource's URI is none.
     #[error("{0:?} is no URI")]
     Uri(String),
@@ -65,6 +73,10 @@ pub enum BuildError {
     /// An extension's identifier breaks the key naming rules.
     #[error("{0:?} is no extension identifier")]
     Extension(String),
+    /// The operating system gave no randomness for the key of request states.
+    #[cfg(feature = "asking")]
+    #[error("there is no randomness for a key")]
+    NoRandomness(#[source] io::Error),
     /// A path that no request has.
     #[error("the path {0:?} does not begin with a slash")]
     Path(String),

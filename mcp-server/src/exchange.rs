@@ -14,8 +14,9 @@ use crate::caller::RequestParts;
 use crate::context::Context;
 use crate::dispatch::{Begun, begin};
 use crate::limits::FOR_EVER;
-use crate::reply::{Answer, Body, Closed, Event, Plan, ResponseMode, status_of};
+use crate::reply::{self, Answer, Body, Closed, Event, Plan, ResponseMode, status_of};
 use crate::server::Server;
+use crate::subscription::Subscriber;
 
 /// The exchange of one message: the building block under [`Server::serve`], without sockets and without
 /// the checks that only an HTTP server can make (host, origin, path, method, media types, body size).
@@ -94,9 +95,24 @@ pub enum ExchangeError {
 enum Stage {
     Unconnected,
     Connected(Server),
-    /// Handling or handled; the context of a call that was not answered at once.
-    Used(Option<Context>),
+    /// Handling or handled; what was not answered at once.
+    Used(Option<UnderWay>),
     Closed,
+}
+
+#[derive(Clone, Debug)]
+enum UnderWay {
+    Call(Context),
+    Listen(Arc<Subscriber>),
+}
+
+impl UnderWay {
+    fn close(&self) {
+        match self {
+            Self::Call(context) => context.outbox().close(),
+            Self::Listen(subscriber) => subscriber.lose(),
+        }
+    }
 }
 
 impl Exchange {
@@ -145,21 +161,29 @@ impl Exchange {
                 keep_alive: self.options.keep_alive.min(FOR_EVER),
                 call_time: shared.limits.call_time,
                 http: self.options.http,
+                sse: self.options.accepts.sse,
             };
-            begin(&shared, message, parts, plan)
+            begin(&shared, message, parts, plan, &mut None, None)
         });
-        if let Ok(Begun::Working(respond)) = &begun {
+        let under_way = match &begun {
+            Ok(Begun::Working(respond)) => Some(UnderWay::Call(respond.context().clone())),
+            Ok(Begun::Listening(listen)) => Some(UnderWay::Listen(Arc::clone(listen.subscriber()))),
+            Ok(Begun::Done(_)) | Err(_) => None,
+        };
+        if let Some(under_way) = under_way {
             let mut stage = self.stage();
             if matches!(*stage, Stage::Used(_)) {
-                *stage = Stage::Used(Some(respond.context().clone()));
+                *stage = Stage::Used(Some(under_way));
             } else {
                 // Closed while the handler was being called, which nobody could hear yet.
-                respond.context().outbox().close();
+                under_way.close();
             }
         }
+        let keep_alive = self.options.keep_alive.min(FOR_EVER);
         Box::pin(async move {
             match begun? {
                 Begun::Done(response) => Ok(response),
+                Begun::Listening(listen) => Ok(reply::stream(Body::listening(listen, keep_alive))),
                 Begun::Working(respond) => {
                     respond.await.map_err(|Closed| ExchangeError::ConnectionClosed)
                 }
@@ -217,8 +241,8 @@ impl Exchange {
     /// stream breaks off, the handler is dropped. Closing it again does nothing.
     pub fn close(&self) {
         let stage = std::mem::replace(&mut *self.stage(), Stage::Closed);
-        if let Stage::Used(Some(context)) = stage {
-            context.outbox().close();
+        if let Stage::Used(Some(under_way)) = stage {
+            under_way.close();
         }
     }
 
@@ -241,11 +265,13 @@ impl Exchange {
         }
     }
 
-    /// The call under way; `None` when it was answered at once.
+    /// The call under way; `None` when it was answered at once, and for a subscription, on which nothing is
+    /// sent but what it is for.
     fn context(&self) -> Result<Option<Context>, ExchangeError> {
         match &*self.stage() {
             Stage::Unconnected | Stage::Connected(_) => Err(ExchangeError::NotConnected),
-            Stage::Used(context) => Ok(context.clone()),
+            Stage::Used(Some(UnderWay::Call(context))) => Ok(Some(context.clone())),
+            Stage::Used(_) => Ok(None),
             Stage::Closed => Err(ExchangeError::ConnectionClosed),
         }
     }

@@ -42,12 +42,48 @@
 //! not be is declared [`run_to_completion`](Tool::run_to_completion). Every call has a deadline besides,
 //! [`Limits::call_time`]. A handler that panics answers -32603, and others go on.
 //!
+//! # Schemas
+//!
+//! A tool's schemas come from its handler's types or are given raw. With the default feature `validation` they
+//! are kept. Arguments that break the input schema never reach the handler: the model gets a tool error that lists
+//! every fault with its path. A result that breaks the output schema, or lacks the structured content that
+//! the schema promises, never leaves: the client gets -32603, and the log says which rules were broken. Results
+//! that say that the tool failed are exempt.
+//!
+//! Schemas are compiled when the server is built, and one that cannot be used is a [`BuildError::Schema`]:
+//!
+//! - in another dialect than 2020-12, which one without `$schema` is in, 2019-09, draft-07, draft-06 or draft-04;
+//! - with a reference out of it: nothing is ever fetched;
+//! - with a regular expression that has look-around or back-references: all run in linear time;
+//! - larger than 256 KiB, deeper than 64 levels, of more than 4,096 subschemas, or with more than 64 in a row for
+//!   one value.
+//!
+//! Arguments and results may have 16 MiB and 200,000 values, and the work of judging them is bounded. A gateway
+//! whose tools are checked elsewhere leaves all this out with `Tool::danger_skip_validation`.
+//!
+//! # Subscriptions
+//!
+//! A server that [announces](ServerBuilder::announces) changes keeps a stream open to every client that listens, and
+//! [`Notify`], in a handler or from [`Server::notify`], tells all of them at once. A client that reads slowly is told
+//! once of changes that are alike; if even that is too much, its stream breaks off, so that it listens and lists
+//! again. When serving ends, streams end first, and with a result. Several instances share a [`Bus`].
+//!
+//! # Features
+//!
+//! All are on by default; without them a server is smaller by two thirds of its dependencies.
+//!
+//! - `http2`: cleartext HTTP/2 besides HTTP/1.1.
+//! - `validation`: arguments and results are held against their schemas, as above.
+//! - `asking`: handlers may ask the client, see the module `ask`. What is built by hand works without.
+//!
 //! # Safe by default
 //!
 //! The server listens on loopback, answers only to hosts and origins of the loopback interface, and has a
 //! ceiling, in [`Limits`], for everything that a peer can let grow. What loosens this is called
 //! `danger_...`. Headers, arguments and results are not logged.
 
+#[cfg(feature = "asking")]
+pub mod ask;
 mod caller;
 mod completion;
 mod context;
@@ -69,10 +105,16 @@ mod serve;
 mod server;
 mod service;
 mod state;
+mod subscription;
+#[cfg(any(feature = "asking", feature = "validation"))]
+mod tape;
 mod template;
 mod tool;
 mod work;
 
+#[cfg(feature = "asking")]
+#[doc(inline)]
+pub use ask::{Ask, Elicited, Key, KeyRing};
 pub use caller::{Caller, PeerAddr, RequestParts};
 pub use completion::{Completing, IntoCompletion};
 pub use context::{Context, Log, Progress};
@@ -80,7 +122,7 @@ pub use error::{BuildError, ServeError};
 pub use exchange::{Exchange, ExchangeError, ExchangeOptions};
 #[doc(inline)]
 pub use handler::{
-    Args, Extension, FromContext, HandlerError, IntoPromptResult, IntoResourceResult,
+    Answers, Args, Extension, FromContext, HandlerError, IntoPromptResult, IntoResourceResult,
     IntoToolResult, PromptHandler, ResourceHandler, ResourceInfo, ResourceUri, Structured,
     ToolHandler,
 };
@@ -94,6 +136,7 @@ pub use resource::{Resource, ResourceTemplate};
 pub use serve::Serve;
 pub use server::{Server, ServerBuilder};
 pub use service::{McpService, ResponseFuture};
+pub use subscription::{Announces, Bus, Change, Feed, LocalBus, Notify};
 pub use template::{InvalidTemplate, InvalidVariables, UriTemplate, Variables};
 pub use tool::Tool;
 pub use work::Abandoned;

@@ -27,7 +27,8 @@ pub struct Limits {
     pub write_stall: Duration,
     /// Events of one call that wait to be written, because its peer reads slowly or because they were emitted
     /// without an `.await` in between; over it progress is coalesced and the oldest log message
-    /// is dropped. Default is [`QUEUED_EVENTS`](Self::QUEUED_EVENTS).
+    /// is dropped. Of a subscription, the different changes that wait; over it the stream breaks off. Default is
+    /// [`QUEUED_EVENTS`](Self::QUEUED_EVENTS).
     pub queued_events: usize,
     /// Exchanges under way at once; over it the answer is 503. Default is [`EXCHANGES`](Self::EXCHANGES).
     pub exchanges: usize,
@@ -36,6 +37,16 @@ pub struct Limits {
     ///
     /// Behind a proxy without authentication all callers have one address: set it to `exchanges` there.
     pub exchanges_per_caller: usize,
+    /// Subscriptions open at once, which do not count as exchanges; over it the answer is 503 with -32603. Default is
+    /// [`LISTENS`](Self::LISTENS).
+    pub listens: usize,
+    /// Subscriptions open at once for one caller, told apart as for
+    /// [`exchanges_per_caller`](Self::exchanges_per_caller); over it the answer is 429 with -32603. Default is
+    /// [`LISTENS_PER_CALLER`](Self::LISTENS_PER_CALLER).
+    pub listens_per_caller: usize,
+    /// Bytes of the resource URIs that one subscription may name, taken together; over it the answer is -32602.
+    /// Default is [`LISTEN_URIS`](Self::LISTEN_URIS).
+    pub listen_uris: usize,
     /// Connections open at once; over it new ones wait to be accepted. Default is
     /// [`CONNECTIONS`](Self::CONNECTIONS).
     pub connections: usize,
@@ -50,7 +61,8 @@ impl Limits {
     pub const HEADER_TIME: Duration = Duration::from_secs(60);
     /// 100 fields: hyper's own choice, several times what this protocol and its proxies add.
     pub const HEADERS: usize = 100;
-    /// 64 KiB of header fields, room for every mirrored parameter of a large tool. Not configurable.
+    /// 64 KiB of header fields, room for every mirrored parameter of a large tool; on HTTP/1.1 four times as much,
+    /// what a connection buffers. Not configurable.
     pub const HEADER_BYTES: u32 = 64 * 1024;
     /// 10 min: longer work belongs into a task that is asked after.
     pub const CALL_TIME: Duration = Duration::from_secs(600);
@@ -62,6 +74,12 @@ impl Limits {
     pub const EXCHANGES: usize = 1024;
     /// 256 exchanges: one caller cannot take all of them.
     pub const EXCHANGES_PER_CALLER: usize = 256;
+    /// 1,024 subscriptions: each costs some KiB and, over HTTP/1.1, a connection for as long as it lasts.
+    pub const LISTENS: usize = 1024;
+    /// 64 subscriptions: a client needs one, and some open one for each of their windows.
+    pub const LISTENS_PER_CALLER: usize = 64;
+    /// 64 KiB of URIs: a thousand of the usual length, and 64 MiB when everybody makes the most of it.
+    pub const LISTEN_URIS: usize = 64 * 1024;
     /// 4,096 connections: below the customary limit of open files where a service manager sets one.
     pub const CONNECTIONS: usize = 4096;
 }
@@ -95,6 +113,9 @@ impl Default for Limits {
             queued_events: Self::QUEUED_EVENTS,
             exchanges: Self::EXCHANGES,
             exchanges_per_caller: Self::EXCHANGES_PER_CALLER,
+            listens: Self::LISTENS,
+            listens_per_caller: Self::LISTENS_PER_CALLER,
+            listen_uris: Self::LISTEN_URIS,
             connections: Self::CONNECTIONS,
         }
     }

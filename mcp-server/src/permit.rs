@@ -6,11 +6,10 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::caller::{Caller, RequestParts};
-use crate::limits::Limits;
+use crate::caller::{Caller, Connection, RequestParts};
 use crate::rejection::Reason;
 
-/// Counts exchanges under way and refuses those over the limits.
+/// Counts exchanges under way, or subscriptions, and refuses those over the limits.
 #[derive(Debug)]
 pub(crate) struct Gate {
     all: AtomicUsize,
@@ -28,7 +27,7 @@ enum Key {
 }
 
 /// A hash of a few instructions, since every request takes it twice. Keys that collide on purpose gain nothing: the
-/// map never holds more than [`Limits::exchanges`].
+/// map never holds more than `limit`.
 type Cheap = BuildHasherDefault<Multiply>;
 
 #[derive(Debug, Default)]
@@ -65,27 +64,29 @@ impl Hasher for Multiply {
 pub(crate) struct Permit {
     gate: Arc<Gate>,
     key: Option<Key>,
+    /// Keeps its connection from being taken for idle.
+    requests: Option<Arc<AtomicUsize>>,
 }
 
 impl Gate {
-    pub(crate) fn new(limits: &Limits) -> Self {
-        Self {
-            all: AtomicUsize::new(0),
-            callers: Mutex::default(),
-            limit: limits.exchanges,
-            limit_per_caller: limits.exchanges_per_caller,
-        }
+    pub(crate) fn new(limit: usize, limit_per_caller: usize) -> Self {
+        Self { all: AtomicUsize::new(0), callers: Mutex::default(), limit, limit_per_caller }
     }
 
     /// Lets one more exchange in. A caller who is neither authenticated nor has an address counts only
     /// towards the whole.
-    pub(crate) fn enter(self: &Arc<Self>, parts: &RequestParts) -> Result<Permit, Reason> {
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        parts: &RequestParts,
+        connection: Option<&Connection>,
+    ) -> Result<Permit, Reason> {
         if self.all.fetch_add(1, Ordering::Relaxed) >= self.limit {
             self.all.fetch_sub(1, Ordering::Relaxed);
             return Err(Reason::ServerBusy);
         }
         // From here on dropping it counts down again.
-        let mut permit = Permit { gate: Arc::clone(self), key: None };
+        let requests = connection.map(|connection| Arc::clone(&connection.requests));
+        let mut permit = Permit { gate: Arc::clone(self), key: None, requests };
         let key = match &parts.caller {
             Some(caller) => Some(Key::Caller(caller.clone())),
             None => parts.peer_addr.map(|address| Key::Address(address.ip())),
@@ -100,6 +101,14 @@ impl Gate {
             permit.key = Some(key);
         }
         Ok(permit)
+    }
+}
+
+impl Permit {
+    /// This in the place of `other`, which is given back while its connection stays in use.
+    pub(crate) fn replacing(mut self, other: Option<Self>) -> Self {
+        self.requests = other.and_then(|mut other| other.requests.take());
+        self
     }
 }
 
@@ -123,17 +132,16 @@ mod tests {
 
     #[test]
     fn permits_are_counted_and_given_back() {
-        let limits = Limits { exchanges: 3, exchanges_per_caller: 2, ..Limits::default() };
-        let gate = Arc::new(Gate::new(&limits));
+        let gate = Arc::new(Gate::new(3, 2));
         let by =
             |name: &str| RequestParts { caller: Some(Caller::new(name)), ..Default::default() };
-        let first = gate.enter(&by("a")).unwrap();
-        let second = gate.enter(&by("a")).unwrap();
-        assert!(matches!(gate.enter(&by("a")), Err(Reason::CallerBusy)));
-        let third = gate.enter(&by("b")).unwrap();
-        assert!(matches!(gate.enter(&by("c")), Err(Reason::ServerBusy)));
+        let first = gate.enter(&by("a"), None).unwrap();
+        let second = gate.enter(&by("a"), None).unwrap();
+        assert!(matches!(gate.enter(&by("a"), None), Err(Reason::CallerBusy)));
+        let third = gate.enter(&by("b"), None).unwrap();
+        assert!(matches!(gate.enter(&by("c"), None), Err(Reason::ServerBusy)));
         drop(first);
-        let again = gate.enter(&by("a")).unwrap();
+        let again = gate.enter(&by("a"), None).unwrap();
         drop((second, third, again));
         assert_eq!(gate.all.load(Ordering::Relaxed), 0);
         assert!(gate.callers.lock().unwrap().is_empty());

@@ -51,13 +51,22 @@ pub(crate) enum Reason {
     },
     Meta(String),
     Method(String),
+    /// The reply has to be a stream.
+    NeedsSse,
     Params(&'static str),
     UnknownTool(String),
     UnknownPrompt(String),
+    /// One that the prompt requires.
+    MissingArgument(String),
     UnknownResource(String),
     Capability(Box<ClientCapabilities>),
     CallerBusy,
     ServerBusy,
+    TooManyListens {
+        of_caller: bool,
+    },
+    /// The exchange was closed before its answer.
+    Closed,
 }
 
 impl Rejection {
@@ -77,7 +86,7 @@ impl Rejection {
             Reason::Path | Reason::Method(_) => StatusCode::NOT_FOUND,
             Reason::NotPost => StatusCode::METHOD_NOT_ALLOWED,
             Reason::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Reason::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
+            Reason::NotAcceptable | Reason::NeedsSse => StatusCode::NOT_ACCEPTABLE,
             Reason::BodyTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Reason::BodyTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
             Reason::BodyUnreadable
@@ -89,10 +98,16 @@ impl Rejection {
             | Reason::Params(_)
             | Reason::UnknownTool(_)
             | Reason::UnknownPrompt(_)
+            | Reason::MissingArgument(_)
             | Reason::UnknownResource(_)
             | Reason::Capability(_) => StatusCode::BAD_REQUEST,
-            Reason::CallerBusy => StatusCode::TOO_MANY_REQUESTS,
-            Reason::ServerBusy => StatusCode::SERVICE_UNAVAILABLE,
+            Reason::CallerBusy | Reason::TooManyListens { of_caller: true } => {
+                StatusCode::TOO_MANY_REQUESTS
+            }
+            Reason::ServerBusy | Reason::TooManyListens { of_caller: false } => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            Reason::Closed => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 
@@ -127,6 +142,9 @@ impl Rejection {
             Reason::CallerBusy | Reason::ServerBusy => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
             }
+            Reason::TooManyListens { .. } => {
+                headers.insert(header::RETRY_AFTER, LISTEN_AGAIN);
+            }
             // What is left of the body would be read as the next request.
             Reason::BodyTooLarge { .. } | Reason::BodyTimeout { .. } => {
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -137,13 +155,24 @@ impl Rejection {
     }
 }
 
+/// 30 s: subscriptions last, so that another attempt soon after would fail as well.
+const LISTEN_AGAIN: HeaderValue = HeaderValue::from_static("30");
+
 /// As much of a name as an error message has use for.
 fn shortened(name: &str) -> Cow<'_, str> {
-    match name.char_indices().nth(MAX_QUOTED) {
-        None => name.into(),
-        Some((cut, _)) => format!("{}…", name.split_at(cut).0).into(),
+    cut(name, MAX_QUOTED)
+}
+
+/// At most `chars` of a text that may quote what a peer sent.
+pub(crate) fn cut(text: &str, chars: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(chars) {
+        None => text.into(),
+        Some((end, _)) => format!("{}…", text.split_at(end).0).into(),
     }
 }
+
+/// As much of a decoder's complaint as tells what is wrong: it may quote a value of any length.
+pub(crate) const MAX_WHY: usize = 300;
 
 impl From<ScanError> for Rejection {
     fn from(error: ScanError) -> Self {
@@ -178,7 +207,9 @@ impl Reason {
             Self::Response => invalid("A response cannot be sent to a server"),
             Self::Header(mismatch) => ErrorObject::header_mismatch(mismatch.to_string()),
             Self::Version { requested } => ErrorObject::unsupported_version(SUPPORTED, requested),
-            Self::Meta(why) => ErrorObject::invalid_params(format!("Invalid _meta: {why}")),
+            Self::Meta(why) => {
+                ErrorObject::invalid_params(format!("Invalid _meta: {}", cut(why, MAX_WHY)))
+            }
             Self::Method(method) => ErrorObject::method_not_found(&shortened(method)),
             Self::Params(why) => ErrorObject::invalid_params(format!("Invalid params: {why}")),
             Self::UnknownTool(name) => {
@@ -187,12 +218,25 @@ impl Reason {
             Self::UnknownPrompt(name) => {
                 ErrorObject::invalid_params(format!("Unknown prompt: {}", shortened(name)))
             }
+            Self::MissingArgument(name) => {
+                ErrorObject::invalid_params(format!("Missing argument: {}", shortened(name)))
+            }
             Self::UnknownResource(uri) => ErrorObject::resource_not_found(uri),
             Self::Capability(required) => {
                 ErrorObject::missing_capability(required.as_ref().clone())
             }
             Self::CallerBusy => invalid("Too many requests of this caller are under way"),
             Self::ServerBusy => invalid("Too many requests are under way"),
+            Self::NeedsSse => invalid(
+                "This method is answered by a stream: the Accept header must take text/event-stream",
+            ),
+            Self::TooManyListens { of_caller: true } => {
+                ErrorObject::internal_error("Too many subscriptions of this caller are open")
+            }
+            Self::TooManyListens { of_caller: false } => {
+                ErrorObject::internal_error("Too many subscriptions are open")
+            }
+            Self::Closed => ErrorObject::internal_error("The exchange was closed"),
         }
     }
 }

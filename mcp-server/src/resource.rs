@@ -6,11 +6,13 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_types::{Annotations, CacheHint, CacheScope, Icon, ReadResourceResult};
+use mcp_types::{Annotations, CacheHint, CacheScope, Icon};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::completion::{Completers, Completing, IntoCompletion};
 use crate::handler::{ErasedHandler, ErasedResource, Needs, ResourceHandler};
+use crate::template::is_well_formed;
 
 /// A resource: its URI, the handler that reads it, and the definition that clients list. Specification:
 /// Resources.
@@ -18,6 +20,8 @@ pub struct Resource {
     pub(crate) definition: mcp_types::Resource,
     pub(crate) handler: Arc<dyn ErasedHandler>,
     pub(crate) needs: Needs,
+    /// The variables that the handler cannot do without.
+    pub(crate) variables: Vec<String>,
     pub(crate) cache: CacheHint,
 }
 
@@ -29,6 +33,8 @@ pub struct ResourceTemplate {
     pub(crate) definition: mcp_types::ResourceTemplate,
     pub(crate) handler: Arc<dyn ErasedHandler>,
     pub(crate) needs: Needs,
+    /// The variables that the handler cannot do without.
+    pub(crate) variables: Vec<String>,
     pub(crate) cache: CacheHint,
     pub(crate) completers: Completers,
 }
@@ -41,10 +47,12 @@ impl Resource {
         name: impl Into<String>,
         handler: H,
     ) -> Self {
+        let signature = H::signature();
         Self {
             definition: mcp_types::Resource::new(uri, name),
             handler: Arc::new(ErasedResource(handler, PhantomData)),
-            needs: H::signature().needs,
+            needs: signature.needs,
+            variables: required(signature.input.as_ref()),
             cache: UNHINTED,
         }
     }
@@ -89,17 +97,19 @@ impl Resource {
 }
 
 impl ResourceTemplate {
-    /// The resources that fit `template`, read by `handler`. A template that is none is an error when the server is
-    /// built.
+    /// The resources that fit `template`, read by `handler`. A template that is none, or that lacks a variable which
+    /// the handler requires, is an error when the server is built.
     pub fn new<M: 'static, H: ResourceHandler<M>>(
         template: impl Into<String>,
         name: impl Into<String>,
         handler: H,
     ) -> Self {
+        let signature = H::signature();
         Self {
             definition: mcp_types::ResourceTemplate::new(template, name),
             handler: Arc::new(ErasedResource(handler, PhantomData)),
-            needs: H::signature().needs,
+            needs: signature.needs,
+            variables: required(signature.input.as_ref()),
             cache: UNHINTED,
             completers: Completers::default(),
         }
@@ -172,7 +182,8 @@ macro_rules! setters {
             }
 
             /// How long clients may take what they read for fresh, and whether caches may share it among callers.
-            /// Default is no time, and private. Specification: Caching.
+            /// Default is no time, and private. A handler that returns a whole
+            /// [`ReadResourceResult`](mcp_types::ReadResourceResult) says it there instead. Specification: Caching.
             #[must_use]
             pub fn cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
                 let ttl_ms = ttl.as_millis().try_into().unwrap_or(u64::MAX);
@@ -193,30 +204,23 @@ macro_rules! setters {
 setters!(Resource, uri);
 setters!(ResourceTemplate, uri_template);
 
-/// Private and fresh for no time: what is read for one caller is not for another.
-const UNHINTED: CacheHint = CacheHint { ttl_ms: 0, cache_scope: CacheScope::Private };
-
-/// Puts `hint` on a result that has none of its own.
-pub(crate) fn hinted(mut result: ReadResourceResult, hint: CacheHint) -> ReadResourceResult {
-    if result.ttl_ms == 0 && result.cache_scope == CacheScope::Private {
-        result.ttl_ms = hint.ttl_ms;
-        result.cache_scope = hint.cache_scope;
-    }
-    result
+/// The members that a schema requires.
+fn required(schema: Option<&Value>) -> Vec<String> {
+    let names = schema.and_then(|schema| schema.get("required")).and_then(Value::as_array);
+    names.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// Whether `text` may be a URI: a scheme, a colon, and nothing that no URI holds. RFC 3986, section 3.
+/// Private and fresh for no time: what is read for one caller is not for another.
+pub(crate) const UNHINTED: CacheHint = CacheHint { ttl_ms: 0, cache_scope: CacheScope::Private };
+
+/// Whether `text` may be a URI: a scheme, a colon, and nothing behind it that no URI holds. RFC 3986, sections 2 and 3.
 pub(crate) fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let scheme_byte = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
-    let uri_byte = |b: u8| {
-        b.is_ascii_graphic()
-            && !matches!(b, b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}')
-    };
     scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.bytes().all(scheme_byte)
         && !rest.is_empty()
-        && rest.bytes().all(uri_byte)
+        && is_well_formed(rest)
 }
 
 #[cfg(test)]
@@ -241,6 +245,10 @@ mod tests {
             ("a:ä", false),
             ("a:{b}", false),
             ("a:\n", false),
+            ("a:%", false),
+            ("a:%2", false),
+            ("a:%zz", false),
+            ("a:%+1", false),
         ];
         for (text, is) in table {
             assert_eq!(is_uri(text), is, "{text:?}");

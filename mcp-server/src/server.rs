@@ -11,6 +11,8 @@ use mcp_types::{
 };
 use serde::Serialize;
 
+#[cfg(feature = "asking")]
+use crate::ask::{KeyRing, Sealer};
 use crate::error::BuildError;
 use crate::ladder::head::HeadPolicy;
 use crate::limits::{FOR_EVER, Limits};
@@ -21,6 +23,7 @@ use crate::rejection::SUPPORTED;
 use crate::reply::{Plan, ResponseMode};
 use crate::resource::{Resource, ResourceTemplate};
 use crate::state::States;
+use crate::subscription::{Announces, Bus, LocalBus, Subscriptions};
 use crate::tool::Tool;
 use crate::work::{Abandoned, AbandonedHook, Detached};
 
@@ -44,9 +47,13 @@ pub(crate) struct Shared {
     pub(crate) head: HeadPolicy,
     pub(crate) limits: Limits,
     pub(crate) gate: Arc<Gate>,
+    pub(crate) subscriptions: Subscriptions,
     pub(crate) mode: ResponseMode,
     pub(crate) keep_alive: Duration,
     pub(crate) on_abandoned: Option<Box<AbandonedHook>>,
+    /// There if any handler asks.
+    #[cfg(feature = "asking")]
+    pub(crate) sealer: Option<Sealer>,
     pub(crate) serves: Serves,
     pub(crate) declares_logging: bool,
     /// Calls that go on without anybody waiting for them.
@@ -101,6 +108,7 @@ impl Shared {
             keep_alive: self.keep_alive,
             call_time: self.limits.call_time,
             http: true,
+            sse: true,
         }
     }
 }
@@ -131,6 +139,10 @@ pub struct ServerBuilder {
     mode: ResponseMode,
     keep_alive: Duration,
     on_abandoned: Option<Box<AbandonedHook>>,
+    announces: Announces,
+    bus: Arc<dyn Bus>,
+    #[cfg(feature = "asking")]
+    state_keys: Option<KeyRing>,
 }
 
 /// Which hosts, or which origins, are let in.
@@ -143,7 +155,7 @@ enum Hosts {
 impl ServerBuilder {
     /// One comment every 15 s keeps a quiet stream open behind proxies, which commonly wait for 30 s or more.
     pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
-    /// Tools a page: a list that fits a page spares clients a round trip, and 100 definitions are some
+    /// Entries a page: a list that fits a page spares clients a round trip, and 100 definitions are some
     /// tens of KiB.
     pub const PAGE_SIZE: usize = 100;
 
@@ -167,6 +179,10 @@ impl ServerBuilder {
             mode: ResponseMode::default(),
             keep_alive: Self::KEEP_ALIVE,
             on_abandoned: None,
+            announces: Announces::new(),
+            bus: Arc::new(LocalBus::new()),
+            #[cfg(feature = "asking")]
+            state_keys: None,
         }
     }
 
@@ -234,10 +250,24 @@ impl ServerBuilder {
         self
     }
 
+    /// Adds prompts in their order.
+    #[must_use]
+    pub fn prompts(mut self, prompts: impl IntoIterator<Item = Prompt>) -> Self {
+        self.parts.prompts.extend(prompts);
+        self
+    }
+
     /// Adds a resource, listed after those added before.
     #[must_use]
     pub fn resource(mut self, resource: Resource) -> Self {
         self.parts.resources.push(resource);
+        self
+    }
+
+    /// Adds resources in their order.
+    #[must_use]
+    pub fn resources(mut self, resources: impl IntoIterator<Item = Resource>) -> Self {
+        self.parts.resources.extend(resources);
         self
     }
 
@@ -277,7 +307,7 @@ impl ServerBuilder {
         self
     }
 
-    /// How long clients may take the tool list for fresh, and whether caches may share it among callers.
+    /// How long clients may take the lists for fresh, and whether caches may share it among callers.
     /// Default is no time, and private. Specification: Caching.
     #[must_use]
     pub fn list_cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
@@ -355,11 +385,35 @@ impl ServerBuilder {
         self
     }
 
+    /// The keys that seal what handlers that [ask](crate::ask) keep between rounds. All instances of a server
+    /// need the same. Default is a random key, with a warning: then a restart makes every dialogue under way fail.
+    #[cfg(feature = "asking")]
+    #[must_use]
+    pub fn state_keys(mut self, keys: KeyRing) -> Self {
+        self.state_keys = Some(keys);
+        self
+    }
+
     /// Gets what a tool that [runs to completion](Tool::run_to_completion) came to when nobody waited for it
     /// any more. Default is a line in the log.
     #[must_use]
     pub fn on_abandoned(mut self, hook: impl Fn(Abandoned) + Send + Sync + 'static) -> Self {
         self.on_abandoned = Some(Box::new(hook));
+        self
+    }
+
+    /// Which changes clients can listen for. Default is none. Specification: Subscriptions.
+    #[must_use]
+    pub const fn announces(mut self, announces: Announces) -> Self {
+        self.announces = announces;
+        self
+    }
+
+    /// The bus that carries changes, for several instances that serve the same. Default is a
+    /// [`LocalBus`] of the server's own.
+    #[must_use]
+    pub fn bus(mut self, bus: Arc<dyn Bus>) -> Self {
+        self.bus = bus;
         self
     }
 
@@ -374,12 +428,14 @@ impl ServerBuilder {
         if let Some(id) = self.invalid_extension {
             return Err(BuildError::Extension(id));
         }
+        #[cfg(feature = "asking")]
+        let sealer = sealer(self.state_keys, &self.parts)?;
         let identity = self.identify.then(|| Identity::of(&self.implementation));
         let meta = ResultMeta {
             server_info: identity.as_ref().map(|identity| identity.implementation.clone()),
             ..ResultMeta::default()
         };
-        let capabilities = capabilities(&self.parts, self.extensions);
+        let capabilities = capabilities(&self.parts, self.announces, self.extensions);
         let serves = Serves {
             tools: capabilities.tools.is_some(),
             prompts: capabilities.prompts.is_some(),
@@ -413,11 +469,14 @@ impl ServerBuilder {
             discover: serde_json::to_string(&discover).unwrap_or_default(),
             identity,
             head,
-            gate: Arc::new(Gate::new(&self.limits)),
+            gate: Arc::new(Gate::new(self.limits.exchanges, self.limits.exchanges_per_caller)),
+            subscriptions: Subscriptions::new(self.announces, self.bus, &self.limits),
             limits: self.limits.representable(),
             mode: self.mode,
             keep_alive: self.keep_alive.min(FOR_EVER),
             on_abandoned: self.on_abandoned,
+            #[cfg(feature = "asking")]
+            sealer,
             serves,
             declares_logging,
             detached: Arc::default(),
@@ -445,26 +504,44 @@ impl Hosts {
     }
 }
 
+/// A sealer for the states of handlers that ask, if there are any.
+#[cfg(feature = "asking")]
+fn sealer(keys: Option<KeyRing>, parts: &Parts) -> Result<Option<Sealer>, BuildError> {
+    if !parts.needs().any(|needs| needs.asks) {
+        return Ok(None);
+    }
+    let keys = match keys {
+        Some(keys) => keys,
+        None => KeyRing::random().map_err(BuildError::NoRandomness)?,
+    };
+    Ok(Some(Sealer::new(keys)))
+}
+
 /// What is declared follows from what is there.
-fn capabilities(parts: &Parts, extensions: JsonMap) -> ServerCapabilities {
+fn capabilities(parts: &Parts, announces: Announces, extensions: JsonMap) -> ServerCapabilities {
     let Parts { tools, prompts, resources, templates } = parts;
-    let logs = tools
-        .iter()
-        .map(|tool| &tool.needs)
-        .chain(prompts.iter().map(|prompt| &prompt.needs))
-        .chain(resources.iter().map(|resource| &resource.needs))
-        .chain(templates.iter().map(|template| &template.needs))
-        .any(|needs| needs.logging);
+    let logs = parts.needs().any(|needs| needs.logging);
     let completes = prompts
         .iter()
         .map(|prompt| &prompt.completers)
         .chain(templates.iter().map(|template| &template.completers))
         .any(|completers| !completers.is_empty());
+    let list = |there: bool, changes: bool| {
+        (there || changes).then(|| ListChangedCapability {
+            list_changed: changes.then_some(true),
+            ..ListChangedCapability::default()
+        })
+    };
     let reads = !resources.is_empty() || !templates.is_empty();
+    let resources = reads || announces.resources || announces.resource_updates;
     ServerCapabilities {
-        tools: (!tools.is_empty()).then(ListChangedCapability::default),
-        prompts: (!prompts.is_empty()).then(ListChangedCapability::default),
-        resources: reads.then(ResourcesCapability::default),
+        tools: list(!tools.is_empty(), announces.tools),
+        prompts: list(!prompts.is_empty(), announces.prompts),
+        resources: resources.then(|| ResourcesCapability {
+            subscribe: announces.resource_updates.then_some(true),
+            list_changed: announces.resources.then_some(true),
+            ..ResourcesCapability::default()
+        }),
         completions: completes.then(JsonMap::new),
         logging: logs.then(JsonMap::new),
         extensions: (!extensions.is_empty()).then_some(extensions),

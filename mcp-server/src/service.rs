@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::error::Error;
 use std::future::Future;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -13,13 +12,15 @@ use http::{Request, Response};
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
 
-use crate::caller::RequestParts;
+use crate::caller::{Connection, RequestParts};
 use crate::dispatch::{Begun, begin};
 use crate::ladder::head::HeadPolicy;
 use crate::ladder::{body, head};
+use crate::permit::Permit;
 use crate::rejection::{Reason, Rejection};
-use crate::reply::{Body, Closed, Plan};
+use crate::reply::{self, Body, Closed, Plan};
 use crate::server::{Server, Shared};
+use crate::subscription::Group;
 
 /// The future of a response. Dropping it cancels the call.
 pub type ResponseFuture = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
@@ -34,13 +35,26 @@ pub type ResponseFuture = Pin<Box<dyn Future<Output = Result<Response<Body>, Inf
 pub struct McpService {
     server: Server,
     head: Arc<HeadPolicy>,
+    /// The subscriptions opened through it and its clones.
+    group: Group,
+}
+
+impl McpService {
+    /// Ends every subscription that was opened through this service and its clones, with the result by which
+    /// clients see that it was meant; what is opened later ends at once.
+    ///
+    /// Call it when the HTTP server around begins to shut down, which would wait for them for ever.
+    /// [`serve`](Server::serve) does so by itself. Specification: Subscriptions, Graceful Closure.
+    pub fn end_subscriptions(&self) {
+        self.server.shared.subscriptions.hub.end(&self.group);
+    }
 }
 
 impl Server {
     /// This server as a service.
     pub fn service(&self) -> McpService {
         let head = HeadPolicy { path: None, ..self.shared.head.clone() };
-        McpService { server: self.clone(), head: Arc::new(head) }
+        McpService { server: self.clone(), head: Arc::new(head), group: Group::default() }
     }
 }
 
@@ -61,7 +75,8 @@ where
         let (head, body) = request.into_parts();
         let boxed: UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>> =
             body.map_err(Into::into).boxed_unsync();
-        respond(Arc::clone(&self.server.shared), &self.head, head, None, boxed)
+        let shared = Arc::clone(&self.server.shared);
+        respond(shared, &self.head, self.group.clone(), head, None, boxed)
     }
 }
 
@@ -69,8 +84,9 @@ where
 pub(crate) fn respond<B>(
     shared: Arc<Shared>,
     policy: &HeadPolicy,
+    group: Group,
     head: http::request::Parts,
-    peer: Option<SocketAddr>,
+    connection: Option<&Connection>,
     body: B,
 ) -> ResponseFuture
 where
@@ -78,32 +94,48 @@ where
 {
     let accepts = head::check(policy, &head);
     let mut parts = RequestParts::from(head);
-    parts.peer_addr = peer.or(parts.peer_addr);
-    let admitted = accepts.and_then(|accepts| Ok((accepts, shared.gate.enter(&parts)?)));
+    if let Some(connection) = connection {
+        parts.peer_addr = Some(connection.peer);
+    }
+    let admitted =
+        accepts.and_then(|accepts| Ok((accepts, shared.gate.enter(&parts, connection)?)));
     let (accepts, permit) = match admitted {
         Ok(admitted) => admitted,
         Err(reason) => return Box::pin(std::future::ready(Ok(refuse(reason)))),
     };
     let plan = shared.plan().limited_to(accepts);
     Box::pin(async move {
+        let mut permit = Some(permit);
         let begun = match body::read(body, &shared.limits).await {
-            Ok(body) => start(&shared, &body, parts, plan),
+            Ok(body) => start(&shared, &body, parts, plan, &mut permit, &group),
             Err(reason) => Begun::Done(refuse(reason)),
         };
         let response = match begun {
             Begun::Done(response) => response,
+            Begun::Listening(subscription) => {
+                reply::stream(Body::listening(subscription, plan.keep_alive))
+            }
             // Nothing closes an exchange of this service but its own end.
             Begun::Working(respond) => {
-                respond.await.unwrap_or_else(|Closed| refuse(Reason::ServerBusy))
+                respond.await.unwrap_or_else(|Closed| refuse(Reason::Closed))
             }
         };
+        #[cfg(feature = "http2")]
+        crate::serve::handed(!http_body::Body::is_end_stream(response.body()));
         Ok(response.map(|body| body.holding(permit)))
     })
 }
 
-fn start(shared: &Arc<Shared>, body: &[u8], parts: RequestParts, plan: Plan) -> Begun {
+fn start(
+    shared: &Arc<Shared>,
+    body: &[u8],
+    parts: RequestParts,
+    plan: Plan,
+    permit: &mut Option<Permit>,
+    group: &Group,
+) -> Begun {
     match mcp_transport::json::scan(body) {
-        Ok(message) => begin(shared, message, parts, plan),
+        Ok(message) => begin(shared, message, parts, plan, permit, Some(group)),
         Err(error) => Begun::Done(Rejection::from(error).into_response()),
     }
 }

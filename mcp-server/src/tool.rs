@@ -19,6 +19,8 @@ pub struct Tool {
     pub(crate) needs: Needs,
     pub(crate) required: ClientCapabilities,
     pub(crate) to_completion: bool,
+    #[cfg(feature = "validation")]
+    pub(crate) unchecked: bool,
 }
 
 impl Tool {
@@ -40,6 +42,8 @@ impl Tool {
             needs: signature.needs,
             required: ClientCapabilities::default(),
             to_completion: false,
+            #[cfg(feature = "validation")]
+            unchecked: false,
         }
     }
 
@@ -81,15 +85,16 @@ impl Tool {
         self
     }
 
-    /// Replaces the input schema that the handler's type gave. It is passed on as it is; its root must be
-    /// an object with `"type": "object"`.
+    /// Replaces the input schema that the handler's type gave. It is passed on as it is, and with the
+    /// feature `validation` arguments have to match it; its root must be an object with `"type": "object"`.
     #[must_use]
     pub fn input_schema(mut self, schema: impl Into<RawJson>) -> Self {
         self.definition.input_schema = schema.into();
         self
     }
 
-    /// Replaces the output schema that the handler's type gave. It is passed on as it is.
+    /// Replaces the output schema that the handler's type gave. It is passed on as it is, and with the
+    /// feature `validation` every result that is no error has to match it.
     #[must_use]
     pub fn output_schema(mut self, schema: impl Into<RawJson>) -> Self {
         self.definition.output_schema = Some(schema.into());
@@ -110,6 +115,18 @@ impl Tool {
     #[must_use]
     pub const fn run_to_completion(mut self) -> Self {
         self.to_completion = true;
+        self
+    }
+
+    /// Passes the schemas on without compiling them or checking anything against them: for a gateway, whose
+    /// tools are checked by the server behind it and may have schemas that this one refuses.
+    ///
+    /// The handler then has to check its arguments and the structure of its results itself, as the
+    /// specification demands it (Tools, Security Considerations).
+    #[cfg(feature = "validation")]
+    #[must_use]
+    pub const fn danger_skip_validation(mut self) -> Self {
+        self.unchecked = true;
         self
     }
 

@@ -16,6 +16,7 @@ use tokio::sync::{Notify, oneshot};
 use crate::completion::{Completer, Completing, completed};
 use crate::context::Context;
 use crate::handler::{ErasedHandler, Handled, Input, Reply, Work};
+use crate::permit::Permit;
 use crate::registry::ToolEntry;
 use crate::reply::Answer;
 use crate::server::Shared;
@@ -57,7 +58,7 @@ impl Working {
         let state = match started {
             Ok(Ok(work)) => State::Running(work),
             Ok(Err(error)) => State::Replied(Some(Box::new(handler.refuse(error)))),
-            Err(panic) => State::Replied(Some(Box::new(panicked(&*panic)))),
+            Err(panic) => State::Replied(Some(Box::new(panicked(panic)))),
         };
         Self { context: context.clone(), state }
     }
@@ -71,7 +72,7 @@ impl Working {
         let state = match started {
             Ok(Some(work)) => State::Running(work),
             Ok(None) => State::Replied(Some(Box::new(Ok(completed(Completion::default()))))),
-            Err(panic) => State::Replied(Some(Box::new(panicked(&*panic)))),
+            Err(panic) => State::Replied(Some(Box::new(panicked(panic)))),
         };
         Self { context, state }
     }
@@ -87,14 +88,21 @@ impl Working {
             State::Detached(_) => return Poll::Pending,
         };
         match polled {
-            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Pending) => match self.context.end_round() {
+                None => Poll::Pending,
+                // What waits for the client begins anew when the client comes back.
+                Some(ended) => {
+                    self.discard();
+                    Poll::Ready(ended.map(Outcome::InputRequired))
+                }
+            },
             Ok(Poll::Ready(reply)) => {
                 self.discard();
                 Poll::Ready(reply)
             }
             Err(panic) => {
                 self.discard();
-                Poll::Ready(panicked(&*panic))
+                Poll::Ready(panicked(panic))
             }
         }
     }
@@ -104,6 +112,7 @@ impl Working {
         let state = std::mem::replace(&mut self.state, State::Replied(None));
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(state))) {
             tracing::error!(panic = message(&*panic), "a handler panicked while it was dropped");
+            dispose(panic);
         }
     }
 }
@@ -140,12 +149,14 @@ pub(crate) fn run_to_completion(
     tool: &Arc<ToolEntry>,
     context: &Context,
     mut work: Working,
+    permit: Option<Permit>,
 ) -> Working {
     let (sender, receiver) = oneshot::channel();
     let (shared, tool, its_context) = (Arc::clone(shared), Arc::clone(tool), context.clone());
     let going = Detached::begin(&shared.detached);
     tokio::spawn(async move {
-        let _going = going;
+        // It is under way for as long as it runs, whoever waits for it.
+        let _going = (going, permit);
         let reply = std::future::poll_fn(|cx| work.poll_reply(cx)).await;
         // When nobody receives it any more it is dropped, here or with the channel.
         let _ = sender.send(Box::new(Unheard {
@@ -258,9 +269,18 @@ pub(crate) fn timed_out(context: &Context, limit: std::time::Duration) -> Answer
 }
 
 #[cold]
-fn panicked(panic: &(dyn Any + Send)) -> Reply {
-    tracing::error!(panic = message(panic), "a handler panicked");
+fn panicked(panic: Box<dyn Any + Send>) -> Reply {
+    tracing::error!(panic = message(&*panic), "a handler panicked");
+    dispose(panic);
     Err(ErrorObject::internal_error("Internal error"))
+}
+
+/// Drops what a panic was thrown with, which may panic in its turn.
+fn dispose(panic: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        // Enough is enough.
+        std::mem::forget(again);
+    }
 }
 
 fn message(panic: &(dyn Any + Send)) -> &str {

@@ -71,13 +71,15 @@ fn exchange(server: &Server, body: &str, parts: &RequestParts) -> (AllocationInf
     (run(parts.clone()), text)
 }
 
+/// What validation adds is the list of the arguments' values and what the validator itself needs.
 #[test]
-fn an_echo_stays_within_25_allocations_and_4_kib() {
+fn an_echo_stays_within_its_allocations_and_4_kib() {
     let body = message("tools/call", r#""name":"echo0","arguments":{"text":"fifty bytes"},"#);
     let (counted, text) = exchange(&server(1), &body, &parts("tools/call", Some("echo0")));
     assert!(text.contains(r#""text":"fifty bytes""#), "{text}");
     println!("echo: {} allocations, {} bytes", counted.count_total, counted.bytes_total);
-    assert!(counted.count_total <= 25, "{counted:?}");
+    let allowed = if cfg!(feature = "validation") { 32 } else { 25 };
+    assert!(counted.count_total <= allowed, "{counted:?}");
     assert!(counted.bytes_total <= 4096, "{counted:?}");
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
 
 use crate::work::Work;
 
@@ -19,16 +20,24 @@ impl Load {
     pub(crate) fn run(&self, connections: usize, requests: usize) {
         std::thread::scope(|scope| {
             for _ in 0..connections {
-                scope.spawn(|| self.connection(requests / connections));
+                scope.spawn(|| self.connection(requests / connections, |_| ()));
             }
         });
     }
 
-    fn connection(&self, requests: usize) {
+    /// Sends `requests` over one connection, one at a time, and tells how long each took.
+    pub(crate) fn times(&self, requests: usize) -> Vec<Duration> {
+        let mut times = Vec::with_capacity(requests);
+        self.connection(requests, |time| times.push(time));
+        times
+    }
+
+    fn connection(&self, requests: usize, mut timed: impl FnMut(Duration)) {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_nodelay(true).unwrap();
         let mut buffer = Vec::with_capacity(256 * 1024);
         for _ in 0..requests {
+            let started = Instant::now();
             stream.write_all(&self.request).unwrap();
             buffer.clear();
             let mut answer = Answer::default();
@@ -39,6 +48,7 @@ impl Load {
                 assert_ne!(read, 0, "the server closed the connection");
                 buffer.truncate(start + read);
             }
+            timed(started.elapsed());
         }
     }
 }

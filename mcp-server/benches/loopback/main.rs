@@ -5,6 +5,7 @@
 //! cargo bench -p mcp-server --bench loopback                  # CPU time per request
 //! cargo bench -p mcp-server --bench loopback -- instructions  # instructions per request, under callgrind
 //! cargo bench -p mcp-server --bench loopback -- instructions echo-50
+//! cargo bench -p mcp-server --bench loopback -- latency       # median time of a call, one at a time
 //! ```
 //!
 //! Each server is a process of its own with one thread. CPU time is what the kernel counts for it while 32
@@ -36,6 +37,7 @@ fn main() {
     match *args {
         ["serve", kind, name] => serve(kind, Work::named(name)),
         ["instructions", ref names @ ..] => instructions(&selected(names)),
+        ["latency", ref names @ ..] => latency(&selected(names)),
         ref names => cpu_time(&selected(names)),
     }
 }
@@ -131,6 +133,21 @@ fn cpu_time(works: &[Work]) {
         });
         println!("{:<14} {bare:>10.2} {ours:>10.2} {:>8.3}", work.name(), ours / bare);
         servers.into_iter().for_each(Server::stop);
+    }
+}
+
+/// Where a socket holds small writes back, a call with events takes 40 ms and more.
+fn latency(works: &[Work]) {
+    println!("{:<14} {:>10} {:>10}", "us/call, median", "bare", "ours");
+    for &work in works {
+        let [bare, ours] = ["bare", "ours"].map(|kind| {
+            let server = Server::start(&mut this_program(), kind, work);
+            let mut times = Load::new(server.address, work).times(1_000);
+            server.stop();
+            times.sort();
+            times[times.len() / 2].as_secs_f64() * 1e6
+        });
+        println!("{:<14} {bare:>10.1} {ours:>10.1}", work.name());
     }
 }
 

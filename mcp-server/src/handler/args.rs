@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 
 use super::{HandlerError, Input};
+use crate::rejection::{MAX_WHY, cut};
 
 /// The arguments of a tool call or a prompt, or the variables of a resource template, decoded into `T`; the
 /// last argument of a handler.
@@ -29,5 +30,6 @@ impl<T: DeserializeOwned> Args<T> {
 // Not generic, so compiled once.
 #[cold]
 fn invalid(error: &dyn fmt::Display) -> HandlerError {
-    HandlerError::input(format!("Invalid arguments: {error}"))
+    let error = error.to_string();
+    HandlerError::input(format!("Invalid arguments: {}", cut(&error, MAX_WHY)))
 }

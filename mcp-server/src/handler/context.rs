@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_types::{RequestId, RequestMeta};
+use mcp_types::{InputResponses, RequestId, RequestMeta, RequestState};
 
 use super::HandlerError;
 use crate::context::{Context, Log, Progress};
@@ -48,6 +48,11 @@ pub trait FromContext: Sized + Send + 'static {
 pub struct Needs {
     pub(crate) states: Vec<StateType>,
     pub(crate) logging: bool,
+    /// Whether the handler asks, and its answers are looked after here.
+    #[cfg(feature = "asking")]
+    pub(crate) asks: bool,
+    /// Whether the handler looks after answers itself.
+    pub(crate) answers: bool,
 }
 
 impl Needs {
@@ -119,6 +124,30 @@ pub struct ResourceUri(pub String);
 impl FromContext for ResourceUri {
     fn from_context(context: &Context) -> Result<Self, HandlerError> {
         Ok(Self(context.resource_info().uri.to_owned()))
+    }
+}
+
+/// What a client brought back from an earlier round, as it came, for handlers that return
+/// [`InputRequired`](mcp_types::InputRequired) by hand.
+///
+/// Both are the client's word: a state that decides anything has to be protected by whoever made it. Handlers that
+/// take an `Ask` as well get nothing here. Specification: Multi Round-Trip Requests.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Answers {
+    /// Answers by the keys of their questions.
+    pub responses: InputResponses,
+    /// The state that was sent along with the questions.
+    pub state: Option<RequestState>,
+}
+
+impl FromContext for Answers {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
+        Ok(context.answers().cloned().unwrap_or_default())
+    }
+
+    fn needs(needs: &mut Needs) {
+        needs.answers = true;
     }
 }
 

@@ -47,7 +47,7 @@ use mcp_types::{
 use serde::Serialize;
 
 pub use args::Args;
-pub use context::{Extension, FromContext, Needs, ResourceUri};
+pub use context::{Answers, Extension, FromContext, Needs, ResourceUri};
 pub use error::HandlerError;
 pub(crate) use prompt::ErasedPrompt;
 pub use prompt::{IntoPromptResult, PromptHandler};

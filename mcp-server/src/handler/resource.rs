@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::future::Future;
 
-use mcp_types::{ErrorObject, InputRequired, Outcome, ReadResourceResult, ResourceContents};
+use mcp_types::{
+    CacheHint, ErrorObject, InputRequired, Outcome, ReadResourceResult, ResourceContents,
+};
 
 use super::{
     ErasedHandler, Handled, HandlerError, Input, Raw, Reply, Signature, Work, WorkBox, handlers,
@@ -18,11 +20,16 @@ pub struct ResourceInfo<'a> {
     pub uri: &'a str,
     /// The media type of the resource or template, where it was given one.
     pub mime_type: Option<&'a str>,
+    /// How cacheable the resource or template was declared to be.
+    pub cache: CacheHint,
 }
 
 /// What the handler of a resource may return: text, bytes, contents, a whole [`ReadResourceResult`], an
 /// [`Outcome`] of one, an `Option` whose `None` says that there is no such resource, or a `Result` whose error
 /// becomes a [`HandlerError`].
+///
+/// A whole [`ReadResourceResult`] says itself how cacheable it is; anything else is as cacheable as the resource was
+/// [declared](crate::Resource::cache) to be.
 #[diagnostic::on_unimplemented(
     message = "a resource cannot return `{Self}`",
     note = "return text, bytes, `ResourceContents`, `ReadResourceResult`, `Outcome<ReadResourceResult>`, or an \
@@ -66,7 +73,9 @@ impl IntoResourceResult for InputRequired {
 
 impl IntoResourceResult for Vec<ResourceContents> {
     fn into_resource_result(self, info: ResourceInfo<'_>) -> ResourceResult {
-        ReadResourceResult { contents: self, ..ReadResourceResult::default() }
+        let CacheHint { ttl_ms, cache_scope } = info.cache;
+        let contents = self;
+        ReadResourceResult { contents, ttl_ms, cache_scope, ..ReadResourceResult::default() }
             .into_resource_result(info)
     }
 }
@@ -147,7 +156,7 @@ where
     let context = context.clone();
     WorkBox(Box::pin(async move {
         let result = future.await.into_resource_result(context.resource_info());
-        result.map(|outcome| outcome.map(|result| Handled::Resource(context.hinted(result))))
+        result.map(|outcome| outcome.map(Handled::Resource))
     }))
 }
 

@@ -14,7 +14,7 @@ use http::HeaderMap;
 use mcp_transport::json;
 use mcp_types::RequestId;
 
-pub(crate) use target::Target;
+pub(crate) use target::{Brought, Target};
 
 use crate::metadata::Metadata;
 use crate::rejection::Rejection;
@@ -28,15 +28,16 @@ pub(crate) struct Call<'b> {
 }
 
 /// Takes a request up the ladder. Without `headers`, on transports that have none, the checks of headers
-/// are left out.
+/// are left out. `sse` says whether the client takes a stream.
 pub(crate) fn climb<'b>(
     shared: &'b Shared,
     headers: Option<&HeaderMap>,
+    sse: bool,
     request: json::Request<'b>,
 ) -> Result<Call<'b>, Rejection> {
     let json::Request { id, method, params, meta } = request;
     let checked = version::check(headers, &params, meta.as_ref()).and_then(|meta| {
-        target::check(shared, headers, &method, &params, &meta).map(|target| (meta, target))
+        target::check(shared, headers, sse, &method, &params, &meta).map(|target| (meta, target))
     });
     match checked {
         Ok((meta, target)) => Ok(Call { id, meta, target }),

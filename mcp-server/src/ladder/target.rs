@@ -7,14 +7,15 @@ use std::sync::Arc;
 use http::HeaderMap;
 use mcp_transport::header;
 use mcp_transport::json::Object;
-use mcp_types::{CompleteParams, CompletionReference, Method};
+use mcp_types::{CompleteParams, CompletionReference, InputResponses, Method, SubscriptionFilter};
 
 use crate::completion::Completer;
 use crate::metadata::Metadata;
-use crate::registry::{Entry, List, PromptEntry, Reader, ToolEntry};
+use crate::registry::{Answering, Entry, List, PromptEntry, Reader, ToolEntry};
 use crate::rejection::Reason;
 use crate::resource::is_uri;
 use crate::server::Shared;
+use crate::subscription;
 use crate::template::Variables;
 
 /// A method with what it needs.
@@ -24,15 +25,18 @@ pub(crate) enum Target<'b> {
     CallTool {
         tool: Arc<ToolEntry>,
         arguments: &'b str,
+        brought: Brought<'b>,
     },
     GetPrompt {
         prompt: Arc<PromptEntry>,
         arguments: Variables,
+        brought: Brought<'b>,
     },
     ReadResource {
         uri: Box<str>,
         reader: Arc<Reader>,
         variables: Variables,
+        brought: Brought<'b>,
     },
     /// Without a completer there is nothing to suggest.
     Complete {
@@ -40,6 +44,46 @@ pub(crate) enum Target<'b> {
         value: String,
         arguments: Variables,
     },
+    Listen {
+        wanted: SubscriptionFilter,
+    },
+}
+
+/// What a client brought back from an earlier round, with the arguments that it has to belong to. Empty for
+/// handlers that do not ask.
+#[derive(Debug, Default)]
+pub(crate) struct Brought<'b> {
+    /// What is done with it.
+    pub(crate) answering: Answering,
+    #[cfg(feature = "asking")]
+    pub(crate) arguments: &'b str,
+    pub(crate) responses: InputResponses,
+    pub(crate) state: Option<Cow<'b, str>>,
+}
+
+impl<'b> Brought<'b> {
+    /// Specification: Multi Round-Trip Requests, Error Handling.
+    fn read(answering: Answering, params: &Object<'b>) -> Result<Self, Reason> {
+        if answering == Answering::Never {
+            return Ok(Self::default());
+        }
+        let responses = params.get("inputResponses").map(serde_json::from_str).transpose();
+        let responses = responses
+            .or(Err(Reason::Params("the input responses must be an object of objects")))?;
+        let state = match params.get("requestState") {
+            None => None,
+            Some(text) => {
+                Some(string(text).ok_or(Reason::Params("the request state must be a string"))?)
+            }
+        };
+        Ok(Self {
+            answering,
+            #[cfg(feature = "asking")]
+            arguments: params.get("arguments").unwrap_or("{}"),
+            responses: responses.unwrap_or_default(),
+            state,
+        })
+    }
 }
 
 /// Proves that the headers name what the body names, that it is served, and that the client can
@@ -47,6 +91,7 @@ pub(crate) enum Target<'b> {
 pub(super) fn check<'b>(
     shared: &'b Shared,
     headers: Option<&HeaderMap>,
+    sse: bool,
     method: &str,
     params: &Object<'b>,
     meta: &Metadata,
@@ -73,6 +118,9 @@ pub(super) fn check<'b>(
         }
         Some(Method::ReadResource) if serves.resources => read_resource(shared, params),
         Some(Method::Complete) if serves.completions => complete(shared, params),
+        Some(Method::Listen) => {
+            Ok(Target::Listen { wanted: subscription::wanted(shared, sse, params)? })
+        }
         _ => Err(Reason::Method(method.to_owned())),
     }
 }
@@ -107,7 +155,8 @@ fn call_tool<'b>(
     if let Some(missing) = meta.capabilities.missing(&tool.required) {
         return Err(Reason::Capability(Box::new(missing)));
     }
-    Ok(Target::CallTool { tool: Arc::clone(tool), arguments })
+    let brought = Brought::read(tool.answers, params)?;
+    Ok(Target::CallTool { tool: Arc::clone(tool), arguments, brought })
 }
 
 fn get_prompt<'b>(shared: &Shared, params: &Object<'b>) -> Result<Target<'b>, Reason> {
@@ -118,10 +167,14 @@ fn get_prompt<'b>(shared: &Shared, params: &Object<'b>) -> Result<Target<'b>, Re
         Some(text) => texts(text)
             .ok_or(Reason::Params("the arguments of a prompt must be an object of strings"))?,
     };
-    match shared.registry.prompts.get(&name) {
-        Some(prompt) => Ok(Target::GetPrompt { prompt: Arc::clone(prompt), arguments }),
-        None => Err(Reason::UnknownPrompt(name.into_owned())),
+    let Some(prompt) = shared.registry.prompts.get(&name) else {
+        return Err(Reason::UnknownPrompt(name.into_owned()));
+    };
+    if let Some(missing) = prompt.required.iter().find(|name| arguments.get(name).is_none()) {
+        return Err(Reason::MissingArgument(missing.clone()));
     }
+    let brought = Brought::read(prompt.answers, params)?;
+    Ok(Target::GetPrompt { prompt: Arc::clone(prompt), arguments, brought })
 }
 
 fn read_resource<'b>(shared: &Shared, params: &Object<'b>) -> Result<Target<'b>, Reason> {
@@ -132,7 +185,8 @@ fn read_resource<'b>(shared: &Shared, params: &Object<'b>) -> Result<Target<'b>,
     }
     match shared.registry.reader(&uri) {
         Some((reader, variables)) => {
-            Ok(Target::ReadResource { uri: uri.into(), reader, variables })
+            let brought = Brought::read(reader.answers, params)?;
+            Ok(Target::ReadResource { uri: uri.into(), reader, variables, brought })
         }
         None => Err(Reason::UnknownResource(uri.into_owned())),
     }
@@ -145,17 +199,19 @@ fn complete<'b>(shared: &Shared, params: &Object<'b>) -> Result<Target<'b>, Reas
     let registry = &shared.registry;
     let completers = match &params.reference {
         CompletionReference::Prompt(prompt) => match registry.prompts.get(&prompt.name) {
-            Some(prompt) => &prompt.completers,
+            Some(prompt) => Some(&prompt.completers),
             None => return Err(Reason::UnknownPrompt(prompt.name.clone())),
         },
         CompletionReference::Resource(resource) => match registry.templates.get(&resource.uri) {
-            Some(template) => &template.completers,
+            Some(template) => Some(&template.completers),
+            // A fixed URI may be asked about as well, though it has nothing to complete.
+            None if registry.resources.get(&resource.uri).is_some() => None,
             None => return Err(Reason::UnknownResource(resource.uri.clone())),
         },
     };
     let settled = params.context.and_then(|context| context.arguments).into_iter().flatten();
     Ok(Target::Complete {
-        completer: completers.get(&params.argument.name).cloned(),
+        completer: completers.and_then(|of| of.get(&params.argument.name)).cloned(),
         value: params.argument.value,
         arguments: settled.map(|(name, value)| (String::from(name), value)).collect(),
     })

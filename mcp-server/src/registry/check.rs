@@ -47,6 +47,22 @@ pub(super) fn completers<'a>(
     }
 }
 
+/// Whether every variable that a handler requires is one of `given`.
+pub(super) fn variables<'a>(
+    uri: &str,
+    required: &[String],
+    given: impl Iterator<Item = &'a str>,
+) -> Result<(), BuildError> {
+    let given: Vec<&str> = given.collect();
+    match required.iter().find(|name| !given.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => {
+            let (handler, variable) = (uri.to_owned(), name.clone());
+            Err(BuildError::Variable { handler, variable })
+        }
+    }
+}
+
 pub(super) fn uri(uri: &str) -> Result<(), BuildError> {
     if crate::resource::is_uri(uri) { Ok(()) } else { Err(BuildError::Uri(uri.to_owned())) }
 }

@@ -18,7 +18,7 @@ pub(crate) use list::{Entry, List};
 
 use crate::completion::Completers;
 use crate::error::BuildError;
-use crate::handler::ErasedHandler;
+use crate::handler::{ErasedHandler, Needs};
 use crate::prompt::Prompt;
 use crate::resource::{Resource, ResourceTemplate};
 use crate::state::States;
@@ -32,13 +32,40 @@ pub(crate) struct ToolEntry {
     pub(crate) headers: ParamHeaders,
     pub(crate) required: ClientCapabilities,
     pub(crate) to_completion: bool,
+    pub(crate) answers: Answering,
+}
+
+/// What is done with the answers that a client brings back from an earlier round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Answering {
+    /// They are ignored: the handler never asks.
+    #[default]
+    Never,
+    /// The handler gets them as they are.
+    ByHand,
+    /// They are matched with what the handler asks.
+    #[cfg(feature = "asking")]
+    Asks,
+}
+
+impl Answering {
+    const fn of(needs: &Needs) -> Self {
+        #[cfg(feature = "asking")]
+        if needs.asks {
+            return Self::Asks;
+        }
+        if needs.answers { Self::ByHand } else { Self::Never }
+    }
 }
 
 /// A registered prompt.
 pub(crate) struct PromptEntry {
     pub(crate) name: String,
+    /// The arguments that must be given.
+    pub(crate) required: Vec<String>,
     pub(crate) handler: Arc<dyn ErasedHandler>,
     pub(crate) completers: Completers,
+    pub(crate) answers: Answering,
 }
 
 /// How a resource, or all that fit a template, are read.
@@ -46,6 +73,7 @@ pub(crate) struct Reader {
     pub(crate) handler: Arc<dyn ErasedHandler>,
     pub(crate) mime_type: Option<String>,
     pub(crate) cache: CacheHint,
+    pub(crate) answers: Answering,
 }
 
 /// A registered resource.
@@ -68,6 +96,17 @@ pub(crate) struct Parts {
     pub(crate) prompts: Vec<Prompt>,
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
+}
+
+impl Parts {
+    /// What each handler needs.
+    pub(crate) fn needs(&self) -> impl Iterator<Item = &Needs> {
+        let tools = self.tools.iter().map(|tool| &tool.needs);
+        let prompts = self.prompts.iter().map(|prompt| &prompt.needs);
+        let resources = self.resources.iter().map(|resource| &resource.needs);
+        let templates = self.templates.iter().map(|template| &template.needs);
+        tools.chain(prompts).chain(resources).chain(templates)
+    }
 }
 
 /// What every list is encoded with.
@@ -146,11 +185,13 @@ fn tools(
     let mut list = List::new("tools", listing.page_size);
     let mut definitions = Vec::with_capacity(tools.len());
     for tool in tools {
+        check::name(tool.name())?;
+        check::states(tool.name(), &tool.needs, states)?;
+        check::schemas(&tool.definition)?;
+        #[cfg(feature = "validation")]
+        let tool = tool.checked()?;
         let definition = tool.definition;
         let name = definition.name.clone();
-        check::name(&name)?;
-        check::states(&name, &tool.needs, states)?;
-        check::schemas(&definition)?;
         let headers = ParamHeaders::compile(definition.input_schema.get())
             .map_err(|source| BuildError::ParamHeader { tool: name.clone(), source })?;
         let entry = ToolEntry {
@@ -159,6 +200,7 @@ fn tools(
             headers,
             required: tool.required,
             to_completion: tool.to_completion,
+            answers: Answering::of(&tool.needs),
         };
         list.push(entry).map_err(|entry| BuildError::DuplicateName(entry.name))?;
         definitions.push(definition);
@@ -187,11 +229,14 @@ fn prompts(
         let name = definition.name.clone();
         check::name(&name)?;
         check::states(&name, &prompt.needs, states)?;
-        let arguments = definition.arguments.iter().flatten();
-        let arguments = arguments.map(|argument| argument.name.as_str());
-        check::completers(&name, &prompt.completers, arguments)?;
+        let arguments = || definition.arguments.iter().flatten();
+        let names = arguments().map(|argument| argument.name.as_str());
+        check::completers(&name, &prompt.completers, names)?;
+        let required = arguments().filter(|argument| argument.required == Some(true));
+        let required = required.map(|argument| argument.name.clone()).collect();
         let completers = prompt.completers;
-        let entry = PromptEntry { name, handler: prompt.handler, completers };
+        let answers = Answering::of(&prompt.needs);
+        let entry = PromptEntry { name, required, handler: prompt.handler, completers, answers };
         list.push(entry).map_err(|entry| BuildError::DuplicateName(entry.name))?;
         definitions.push(definition);
     }
@@ -219,10 +264,12 @@ fn resources(
         let uri = definition.uri.clone();
         check::uri(&uri)?;
         check::states(&uri, &resource.needs, states)?;
+        check::variables(&uri, &resource.variables, std::iter::empty())?;
         let reader = Arc::new(Reader {
             handler: resource.handler,
             mime_type: definition.mime_type.clone(),
             cache: resource.cache,
+            answers: Answering::of(&resource.needs),
         });
         list.push(ResourceEntry { uri, reader })
             .map_err(|entry| BuildError::DuplicateName(entry.uri))?;
@@ -253,11 +300,13 @@ fn templates(
         let template = UriTemplate::parse(&text)
             .map_err(|source| BuildError::Template { template: text.clone(), source })?;
         check::states(&text, &resource.needs, states)?;
+        check::variables(&text, &resource.variables, template.variables())?;
         check::completers(&text, &resource.completers, template.variables())?;
         let reader = Arc::new(Reader {
             handler: resource.handler,
             mime_type: definition.mime_type.clone(),
             cache: resource.cache,
+            answers: Answering::of(&resource.needs),
         });
         let completers = resource.completers;
         if list.push(TemplateEntry { template, reader, completers }).is_err() {

@@ -47,7 +47,10 @@ impl Answer {
     /// What an error makes. Only -32021 has a status of its own here: every other error of a handler is in
     /// band.
     pub(crate) fn failed(context: &Context, mut error: ErrorObject) -> Self {
-        if !error.code.may_be_sent() {
+        // These two say that nothing was done, and that to mend the request and repeat it is safe.
+        let before = [ErrorCode::HEADER_MISMATCH, ErrorCode::UNSUPPORTED_PROTOCOL_VERSION]
+            .contains(&error.code);
+        if before || !error.code.may_be_sent() {
             tracing::warn!(code = %error.code, "a handler's error code may not be sent; -32603 is sent instead");
             error.code = ErrorCode::INTERNAL_ERROR;
         }

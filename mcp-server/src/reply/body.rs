@@ -15,6 +15,7 @@ use tokio::time::{Instant, Sleep};
 
 use crate::context::Context as CallContext;
 use crate::permit::Permit;
+use crate::subscription::Subscription;
 
 /// The body of a response: nothing, one JSON message, or an SSE stream.
 ///
@@ -34,9 +35,13 @@ pub struct Body {
 #[error("the stream was closed before its answer")]
 pub struct StreamLost;
 
-/// 128 KiB at a time: what is handed out can only be waited for, and a large answer to a peer that does not read
-/// should stay where it can be given up.
+/// 128 KiB at a time: a large answer to a peer that does not read should stay where it can be given up.
 const PIECE: usize = 128 * 1024;
+
+/// 16 KiB of an HTTP/2 stream, one frame of the default size: what is handed out waits in its connection, past being
+/// given up.
+#[cfg(feature = "http2")]
+const HTTP2_PIECE: usize = 16 * 1024;
 
 impl Body {
     pub(crate) fn full(bytes: impl Into<Bytes>) -> Self {
@@ -55,14 +60,23 @@ impl Body {
         work: Option<AbortHandle>,
         keep_alive: Duration,
     ) -> Self {
+        Self::of(Source::Call { context, work }, keep_alive)
+    }
+
+    /// The stream of a subscription, with comments likewise.
+    pub(crate) fn listening(subscription: Subscription, keep_alive: Duration) -> Self {
+        Self::of(Source::Listen(subscription), keep_alive)
+    }
+
+    fn of(source: Source, keep_alive: Duration) -> Self {
         let silence = (!keep_alive.is_zero()).then(|| Box::pin(tokio::time::sleep(keep_alive)));
-        let stream = Box::new(Stream { context, work, keep_alive, silence });
+        let stream = Box::new(Stream { source, keep_alive, silence });
         Self { stream: Some(stream), ..Self::default() }
     }
 
     /// Keeps `permit` until the body is sent or dropped.
-    pub(crate) fn holding(self, permit: Permit) -> Self {
-        Self { _permit: Some(permit), ..self }
+    pub(crate) fn holding(self, permit: Option<Permit>) -> Self {
+        Self { _permit: permit, ..self }
     }
 
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, StreamLost>>> {
@@ -73,7 +87,11 @@ impl Body {
                 ended => return Poll::Ready(ended),
             }
         }
-        let piece = self.bytes.split_to(self.bytes.len().min(PIECE));
+        #[cfg(feature = "http2")]
+        let limit = if crate::serve::is_watched() { HTTP2_PIECE } else { PIECE };
+        #[cfg(not(feature = "http2"))]
+        let limit = PIECE;
+        let piece = self.bytes.split_to(self.bytes.len().min(limit));
         Poll::Ready(Some(Ok(piece)))
     }
 }
@@ -105,16 +123,28 @@ impl http_body::Body for Body {
 }
 
 struct Stream {
-    context: CallContext,
-    /// The task that the handler runs in.
-    work: Option<AbortHandle>,
+    source: Source,
     keep_alive: Duration,
     silence: Option<Pin<Box<Sleep>>>,
 }
 
+/// Where the frames come from.
+enum Source {
+    Call {
+        context: CallContext,
+        /// The task that the handler runs in.
+        work: Option<AbortHandle>,
+    },
+    Listen(Subscription),
+}
+
 impl Stream {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, StreamLost>>> {
-        match self.context.outbox().poll_frames(cx) {
+        let polled = match &mut self.source {
+            Source::Call { context, .. } => context.outbox().poll_frames(cx),
+            Source::Listen(subscription) => subscription.poll_frames(cx),
+        };
+        match polled {
             Poll::Ready(Some(Ok(frames))) => {
                 self.rearm();
                 return Poll::Ready(Some(Ok(frames.into())));
@@ -140,8 +170,10 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.context.outbox().close();
-        if let Some(work) = &self.work {
+        // A subscription ends by itself when it is dropped.
+        let Source::Call { context, work } = &self.source else { return };
+        context.outbox().close();
+        if let Some(work) = work {
             work.abort();
         }
     }
@@ -149,6 +181,11 @@ impl Drop for Stream {
 
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stream").field("id", self.context.request_id()).finish_non_exhaustive()
+        let mut stream = f.debug_struct("Stream");
+        match &self.source {
+            Source::Call { context, .. } => stream.field("id", context.request_id()),
+            Source::Listen(subscription) => stream.field("subscription", subscription),
+        };
+        stream.finish_non_exhaustive()
     }
 }

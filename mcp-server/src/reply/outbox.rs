@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
 
 use mcp_transport::sse;
 use mcp_types::Number;
@@ -20,7 +19,6 @@ pub(crate) struct Outbox {
     /// Whether a stream may come of it at all; in JSON mode events are dropped before they are encoded.
     streams: bool,
     capacity: usize,
-    write_stall: Duration,
     state: Mutex<State>,
 }
 
@@ -51,8 +49,6 @@ struct State {
     answer: Option<Answer>,
     /// Who sends: the response future first, then the body of the stream.
     sender: Option<Waker>,
-    /// Since when something has been waiting to be sent.
-    waiting_since: Option<Instant>,
     /// The last progress reported; the next has to be more.
     progress: Option<Number>,
 }
@@ -70,16 +66,15 @@ enum Phase {
 }
 
 impl Outbox {
-    pub(crate) const fn new(streams: bool, capacity: usize, write_stall: Duration) -> Self {
+    pub(crate) const fn new(streams: bool, capacity: usize) -> Self {
         let state = State {
             phase: Phase::Held,
             queue: VecDeque::new(),
             answer: None,
             sender: None,
-            waiting_since: None,
             progress: None,
         };
-        Self { streams, capacity, write_stall, state: Mutex::new(state) }
+        Self { streams, capacity, state: Mutex::new(state) }
     }
 
     /// Whether an event would go anywhere: asked before one is encoded.
@@ -113,13 +108,6 @@ impl Outbox {
         if !self.streams || !state.is_open() {
             return false;
         }
-        if state.waiting_since.is_some_and(|since| since.elapsed() > self.write_stall) {
-            tracing::debug!("the reader of a stream stalled; the stream is given up");
-            // There is no answer yet.
-            state.close();
-            return false;
-        }
-        state.waiting_since.get_or_insert_with(Instant::now);
         if state.queue.len() >= self.capacity {
             state.make_room(&event);
         }
@@ -221,7 +209,6 @@ impl Outbox {
             state.wait(cx);
             return Poll::Pending;
         }
-        state.waiting_since = None;
         let queue = std::mem::take(&mut state.queue);
         let answer = state.answer.take();
         if answer.is_some() {
@@ -306,7 +293,7 @@ mod tests {
     use super::*;
 
     fn outbox(capacity: usize) -> Outbox {
-        Outbox::new(true, capacity, Duration::from_secs(30))
+        Outbox::new(true, capacity)
     }
 
     fn report(outbox: &Outbox, progress: impl Into<Number>) -> bool {
@@ -396,17 +383,8 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_stalls_loses_the_stream() {
-        let outbox = Outbox::new(true, 4, Duration::ZERO);
-        assert!(log(&outbox, 0));
-        std::thread::sleep(Duration::from_millis(2));
-        assert!(!log(&outbox, 1));
-        assert!(outbox.is_closed());
-    }
-
-    #[test]
     fn json_mode_encodes_nothing() {
-        let outbox = Outbox::new(false, 4, Duration::ZERO);
+        let outbox = Outbox::new(false, 4);
         assert!(!outbox.report(1.into(), || panic!("encoded")));
         assert!(!log(&outbox, 0));
     }

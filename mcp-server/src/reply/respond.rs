@@ -24,11 +24,13 @@ pub(crate) struct Plan {
     pub(crate) call_time: Duration,
     /// Whether the message came over HTTP, so that its headers are checked.
     pub(crate) http: bool,
+    /// Whether the client takes a stream, where the mode has no say.
+    pub(crate) sse: bool,
 }
 
 impl Plan {
     pub(crate) fn limited_to(self, accepts: Accepts) -> Self {
-        Self { mode: self.mode.limited_to(accepts), ..self }
+        Self { mode: self.mode.limited_to(accepts), sse: accepts.sse, ..self }
     }
 
     /// Whether events may be sent before the answer.

@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -19,9 +20,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::Signal;
 use super::guard::Guard;
 use super::protocol::Protocol;
+use crate::caller::Connection;
 use crate::error::ServeError;
 use crate::server::Shared;
 use crate::service::{ResponseFuture, respond};
+use crate::subscription::Group;
 
 /// Without traffic, a peer that has vanished is found out after this and a few probes more. HTTP/2 pings in
 /// the same rhythm.
@@ -39,6 +42,7 @@ pub(super) async fn run(
     let protocol = Arc::new(Protocol::new(&shared.limits));
     let connections = Arc::new(Semaphore::new(shared.limits.connections));
     let graceful = GracefulShutdown::new();
+    let group = Group::default();
     let mut tasks = tokio::task::JoinSet::new();
     let mut signal = pin!(signal);
     loop {
@@ -50,8 +54,8 @@ pub(super) async fn run(
         let Some(accepted) = accepted.await else { break };
         while tasks.try_join_next().is_some() {}
         let Some((stream, peer, permit)) = accepted? else { continue };
-        let connection =
-            serve(Arc::clone(&shared), Arc::clone(&protocol), stream, peer, graceful.watcher());
+        let (shared, protocol) = (Arc::clone(&shared), Arc::clone(&protocol));
+        let connection = serve(shared, group.clone(), protocol, stream, peer, graceful.watcher());
         tasks.spawn(async move {
             connection.await;
             drop(permit);
@@ -59,6 +63,7 @@ pub(super) async fn run(
     }
     drop(listener);
     tracing::info!("shutting down");
+    shared.subscriptions.hub.end(&group);
     let drained = async {
         graceful.shutdown().await;
         shared.detached.ended().await;
@@ -102,6 +107,7 @@ fn is_about_one_connection(error: &io::Error) -> bool {
 
 async fn serve(
     shared: Arc<Shared>,
+    group: Group,
     protocol: Arc<Protocol>,
     stream: TcpStream,
     peer: SocketAddr,
@@ -110,18 +116,45 @@ async fn serve(
     configure(&stream);
     let limits = shared.limits;
     let io = Guard::new(TokioIo::new(stream), limits.header_time, limits.write_stall);
-    let service = hyper::service::service_fn(move |request| answer(&shared, peer, request));
-    let connection = protocol.connection(io, service);
-    if let Err(error) = watcher.watch(connection).await {
-        // Peers come and go; that is no fault of the server.
-        let error: Box<dyn std::error::Error + Send + Sync> = error.into();
-        tracing::debug!(error = &*error, "a connection ended early");
+    let connection = Connection { peer, requests: Arc::default() };
+    let requests = Arc::clone(&connection.requests);
+    let answer = move |request| answer(&shared, &group, &connection, request);
+    let service = hyper::service::service_fn(answer);
+    let mut served = pin!(watcher.watch(protocol.connection(io, service)));
+    let mut before = 0;
+    loop {
+        match tokio::time::timeout(limits.header_time, &mut served).await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => {
+                // Peers come and go; that is no fault of the server.
+                let error: Box<dyn std::error::Error + Send + Sync> = error.into();
+                tracing::debug!(error = &*error, "a connection ended early");
+                return;
+            }
+            Err(_) => {}
+        }
+        // HTTP/1.1 closes idle connections by itself. An HTTP/2 peer that answers pings could hold one for ever.
+        let began = requests.load(Ordering::Relaxed);
+        if began == before && Arc::strong_count(&requests) == IDLE {
+            tracing::debug!("an idle connection is closed");
+            return;
+        }
+        before = began;
     }
 }
 
-fn answer(shared: &Arc<Shared>, peer: SocketAddr, request: Request<Incoming>) -> ResponseFuture {
+/// Who counts the requests of a connection without one under way: whoever watches it, and its service.
+const IDLE: usize = 2;
+
+fn answer(
+    shared: &Arc<Shared>,
+    group: &Group,
+    connection: &Connection,
+    request: Request<Incoming>,
+) -> ResponseFuture {
+    connection.requests.fetch_add(1, Ordering::Relaxed);
     let (head, body) = request.into_parts();
-    respond(Arc::clone(shared), &shared.head, head, Some(peer), body)
+    respond(Arc::clone(shared), &shared.head, group.clone(), head, Some(connection), body)
 }
 
 /// Events have to leave when they are written, and a peer that vanished has to be found out.

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 
 #[cfg(feature = "http2")]
-pub(crate) use streams::handed;
+pub(crate) use streams::{handed, is_watched};
 
 use crate::error::ServeError;
 use crate::server::Server;
@@ -70,8 +70,8 @@ impl Serve {
         Self { server, source, signal: None, drain_time: Self::DRAIN_TIME }
     }
 
-    /// Begins to shut down when `signal` resolves: the listener closes, idle connections close, calls under way
-    /// may end, those that run to completion for nobody included. Default is never.
+    /// Begins to shut down when `signal` resolves: the listener closes, idle connections close, subscriptions end with
+    /// their result, calls under way may end, those that run to completion for nobody included. Default is never.
     pub fn shutdown_on(mut self, signal: impl Future<Output = ()> + Send + 'static) -> Self {
         self.signal = Some(Box::pin(signal));
         self

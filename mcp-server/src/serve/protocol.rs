@@ -38,6 +38,7 @@ impl Protocol {
             .timer(TokioTimer::new())
             .keep_alive_interval(super::accept::PROBE_AFTER)
             .keep_alive_timeout(PONG_TIME)
+            .max_concurrent_streams(STREAMS)
             .max_header_list_size(Limits::HEADER_BYTES);
         if limits.headers != Limits::HEADERS {
             builder.http1().max_headers(limits.headers);
@@ -81,6 +82,10 @@ impl Protocol {
 
 /// What a connection may buffer of a body in between; the head of a request has to fit too.
 const BUFFER: usize = Limits::HEADER_BYTES as usize * 4;
+
+/// As many calls as one connection may have under way: each may leave a last piece of its reply waiting.
+#[cfg(feature = "http2")]
+const STREAMS: u32 = 100;
 
 /// How long the answer to an HTTP/2 ping may take.
 #[cfg(feature = "http2")]

@@ -50,7 +50,12 @@ thread_local! {
     static POLLED: RefCell<Option<Arc<Handed>>> = const { RefCell::new(None) };
 }
 
-/// Tells that a body has handed out a piece with more to come, or else that it has nothing at the moment.
+/// Whether a stream is being polled that is to be told what is [`handed`] out.
+pub(crate) fn is_watched() -> bool {
+    POLLED.with_borrow(Option::is_some)
+}
+
+/// Tells that a response or a piece of it was handed out with more to come, or else that it has nothing at the moment.
 pub(crate) fn handed(more: bool) {
     POLLED.with_borrow(|polled| {
         let Some(handed) = polled else { return };

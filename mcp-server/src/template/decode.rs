@@ -30,7 +30,7 @@ impl de::Error for InvalidVariables {
     }
 
     fn missing_field(name: &'static str) -> Self {
-        Self(format!("variable {name} is missing"))
+        Self(format!("{name} is missing"))
     }
 }
 
@@ -65,8 +65,7 @@ impl<'de> MapAccess<'de> for Fields<'_> {
         seed: V,
     ) -> Result<V::Value, Self::Error> {
         let (name, text) = self.value.take().unwrap_or_default();
-        seed.deserialize(Text(text))
-            .map_err(|error| InvalidVariables(format!("variable {name}: {error}")))
+        seed.deserialize(Text(text)).map_err(|error| InvalidVariables(format!("{name}: {error}")))
     }
 }
 

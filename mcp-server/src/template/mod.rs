@@ -17,6 +17,7 @@ pub use decode::InvalidVariables;
 use expression::Part;
 use matcher::Matcher;
 pub use parse::InvalidTemplate;
+pub(crate) use percent::is_well_formed;
 pub use variables::Variables;
 
 /// A URI template, which names many resources at once ("Resources, Resource Templates").

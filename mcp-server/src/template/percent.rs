@@ -44,7 +44,7 @@ const fn bit(byte: u8) -> u128 {
 }
 
 /// Whether `text` holds what a URI may hold and nothing else, with every percent-encoding complete.
-pub(super) fn is_well_formed(text: &str) -> bool {
+pub(crate) fn is_well_formed(text: &str) -> bool {
     text.bytes().all(|byte| Class::URI.contains(byte))
         && text.split('%').skip(1).all(|tail| octet(tail.as_bytes()).is_some())
 }

@@ -335,25 +335,25 @@ fn decodes_into_the_types_asked_for() {
 #[test]
 fn says_which_variable_does_not_decode() {
     let cases = [
-        ("id", "x", "variable id: expected u32"),
-        ("id", "", "variable id: expected u32"),
-        ("id", "-1", "variable id: expected u32"),
-        ("id", "+1", "variable id: expected u32"),
-        ("id", " 1", "variable id: expected u32"),
-        ("id", "4294967296", "variable id: expected u32"),
-        ("ratio", "NaN", "variable ratio: expected f64"),
-        ("ratio", "inf", "variable ratio: expected f64"),
-        ("ratio", "1e999", "variable ratio: expected f64"),
-        ("deep", "1", "variable deep: expected a boolean"),
-        ("sort", "left", "variable sort: unknown variant `left`, expected `up` or `down`"),
-        ("letter", "ab", "variable letter: invalid value: string \"ab\", expected a character"),
+        ("id", "x", "id: expected u32"),
+        ("id", "", "id: expected u32"),
+        ("id", "-1", "id: expected u32"),
+        ("id", "+1", "id: expected u32"),
+        ("id", " 1", "id: expected u32"),
+        ("id", "4294967296", "id: expected u32"),
+        ("ratio", "NaN", "ratio: expected f64"),
+        ("ratio", "inf", "ratio: expected f64"),
+        ("ratio", "1e999", "ratio: expected f64"),
+        ("deep", "1", "deep: expected a boolean"),
+        ("sort", "left", "sort: unknown variant `left`, expected `up` or `down`"),
+        ("letter", "ab", "letter: invalid value: string \"ab\", expected a character"),
     ];
     for (name, text, why) in cases {
         let given: Variables = TYPED.into_iter().chain([(name, text)]).collect();
         assert_eq!(given.decode::<Typed>().unwrap_err().to_string(), why, "{name}={text}");
     }
     let error = variables(&TYPED[1..]).decode::<Typed>().unwrap_err();
-    assert_eq!(error.to_string(), "variable id is missing");
+    assert_eq!(error.to_string(), "id is missing");
 
     #[derive(Debug, Deserialize)]
     struct Many {

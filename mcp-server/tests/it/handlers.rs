@@ -154,13 +154,15 @@ async fn input_schemas_come_from_the_arguments() {
 async fn argument_errors_are_for_the_model() {
     let tool = Tool::new("pair", async |Args(pair): Args<Pair>| format!("{pair:?}"));
     let running = Running::start(server([tool])).await;
-    for (arguments, says) in [
-        (json!({}), "missing field `a`"),
-        (json!({ "a": "1" }), "expected i64"),
-        (json!({ "a": 1.5 }), "expected i64"),
-        (json!({ "a": null }), "expected i64"),
-        (json!({ "a": 1, "b": 5 }), "expected a string"),
+    // Both say what was wrong: decoding, and the schema before it.
+    for (arguments, decoded, judged) in [
+        (json!({}), "missing field `a`", "required member \"a\""),
+        (json!({ "a": "1" }), "expected i64", "/a: must be an integer"),
+        (json!({ "a": 1.5 }), "expected i64", "/a: must be an integer"),
+        (json!({ "a": null }), "expected i64", "/a: must be an integer"),
+        (json!({ "a": 1, "b": 5 }), "expected a string", "/b: must be null or a string"),
     ] {
+        let says = if cfg!(feature = "validation") { judged } else { decoded };
         let reply = running.ask(&Post::call("pair", arguments.clone())).await;
         assert_eq!((reply.status, reply.code()), (200, None), "{arguments}");
         assert_eq!(reply.result()["isError"], true, "{arguments}");
@@ -358,7 +360,7 @@ async fn context_arguments_of_ones_own() {
         ("Which tenant?", &json!(true))
     );
     let reply = running.ask(&Post::call("t", json!({}))).await;
-    assert!(reply.tool_text().contains("missing field"), "{}", reply.tool_text());
+    assert!(reply.tool_text().contains("Invalid arguments"), "{}", reply.tool_text());
     // An extension that no layer put there is no fault of the model's.
     let tool = Tool::new("t", async |_: Extension<u8>| "never");
     let optional = Tool::new("o", async |found: Option<Extension<u8>>| format!("{found:?}"));

@@ -1,8 +1,7 @@
 //! Every check between a request and its handler, and which one wins when two fail.
 //!
-//! The numbers are those of the order of checks in `CONTRIBUTING.md`. Checks 2 (authentication), 17 (a reply
-//! that only a stream can carry) and 20 (scopes) have no rows, because nothing that they are about exists yet. The
-//! 408 of check 6 needs time to fail, see `head.rs`.
+//! The numbers are those of the order of checks in `CONTRIBUTING.md`. Checks 2 (authentication) and 20 (scopes) have
+//! no rows, because nothing that they are about exists yet. The 408 of check 6 needs time to fail, see `head.rs`.
 
 use mcp_server::types::{ClientCapabilities, ElicitationCapability};
 use mcp_server::{Args, HandlerError, Server, Tool};
@@ -339,12 +338,14 @@ fn names() -> Vec<Row> {
 
 fn target() -> Vec<Row> {
     let unknown = |name, says, post: Post| row(name, 404, -32601, Some("1"), says, &post);
+    let json_only = Post::rpc("subscriptions/listen", json!({})).set("Accept", "application/json");
     vec![
         unknown("16 unknown", "no/such", Post::rpc("no/such", json!({}))),
         unknown("16 case", "Tools/List", Post::rpc("Tools/List", json!({}))),
         unknown("16 not declared", "prompts/list", Post::rpc("prompts/list", json!({}))),
         unknown("16 a removed method", "ping", Post::rpc("ping", json!({}))),
         unknown("16, 18", "prompts/get", Post::rpc("prompts/get", json!({ "arguments": 5 }))),
+        row("17, 18", 406, -32600, Some("1"), "text/event-stream", &json_only),
     ]
 }
 

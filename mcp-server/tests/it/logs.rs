@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
-use mcp_server::{Args, HandlerError, Tool};
+use mcp_server::{Args, HandlerError, Structured, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -79,7 +79,11 @@ async fn nothing_of_the_callers_is_logged() {
         "type": "object",
         "properties": { "user": { "type": "string", "x-mcp-header": "User" } },
     });
-    let running = Running::start(server([Tool::new("login", login).input_schema(schema)])).await;
+    let promise = json!({ "additionalProperties": { "type": "integer" } });
+    let broken = async || Structured(json!({ SECRET: SECRET }));
+    let broken = Tool::new("broken", broken).output_schema(promise);
+    let running =
+        Running::start(server([Tool::new("login", login).input_schema(schema), broken])).await;
     let call = |fails: bool| {
         let post = Post::call("login", json!({ "user": SECRET, "fails": fails }));
         post.add("Mcp-Param-User", SECRET).add("Authorization", SECRET)
@@ -101,6 +105,7 @@ async fn nothing_of_the_callers_is_logged() {
         Post::call("login", json!({ "user": { SECRET: SECRET }, "fails": SECRET }))
             .add("Mcp-Param-User", SECRET),
         Post::call("login", json!({ "fails": SECRET })),
+        Post::call("broken", json!({})),
         Post::rpc("tools/list", json!({ "cursor": SECRET, "_meta": secretive })),
         Post::rpc("tools/list", json!({ "cursor": SECRET })),
         Post::rpc("tools/list", json!({ "_meta": { "progressToken": SECRET } })),
@@ -110,6 +115,10 @@ async fn nothing_of_the_callers_is_logged() {
     }
     let logged = recorder.text.lock().unwrap().clone();
     assert!(logged.contains("DEBUG mcp_server"), "nothing was recorded: {logged}");
+    if cfg!(feature = "validation") {
+        let error = logged.lines().find(|line| line.starts_with("ERROR mcp_server")).unwrap();
+        assert!(error.contains("\"broken\"") && error.contains("/additionalProperties/type"));
+    }
     let told: Vec<_> = logged.lines().filter(|line| line.contains(SECRET)).collect();
     assert!(told.is_empty(), "{told:#?}");
 }

@@ -12,9 +12,12 @@
 #![expect(clippy::needless_pass_by_value, reason = "a request reads best with its JSON in place")]
 #![expect(clippy::unused_async, reason = "handlers are async, whether they wait or not")]
 
+#[cfg(feature = "asking")]
+mod ask;
 mod body;
 mod build;
 mod cancel;
+mod completion;
 mod emit;
 mod envelope;
 mod exchange;
@@ -22,10 +25,15 @@ mod handlers;
 mod head;
 mod ladder;
 mod limits;
+mod listen;
 mod lists;
 mod logs;
+mod prompts;
 mod reply;
+mod resources;
 mod serve;
 mod service;
 mod stall;
 mod support;
+#[cfg(feature = "validation")]
+mod validation;

@@ -305,3 +305,25 @@ async fn shutting_down_waits_for_what_runs_to_completion() {
     running.ended().await.unwrap();
     assert!(!dropped.none_dropped(), "it came to its end before the server did");
 }
+
+/// A peer that only answers pings does not hold its connection for ever; one with a call under way does.
+#[tokio::test]
+async fn idle_http2_connections_are_closed() {
+    let (begun, go) = (Bell::new(), Bell::new());
+    let (flag, _dropped) = watched();
+    let limits = crate::support::limits(|limits| {
+        limits.header_time = Duration::from_millis(300);
+        limits.connections = 2;
+    });
+    let running =
+        Running::build(builder().tool(waits(&begun, &go, flag)).tool(ok()).limits(limits)).await;
+    let mut busy = H2::open(running.addr).await;
+    let under_way = tokio::spawn(busy.begin(h2_request("localhost", &call(false))));
+    begun.rung().await;
+    let _idle = H2::open(running.addr).await;
+    let ok = Post::call("ok", json!({}));
+    // There is no third place until the idle one is gone.
+    assert_eq!(running.ask(&ok).await.status, 200);
+    go.ring();
+    assert_eq!(under_way.await.unwrap().unwrap().status(), 200);
+}

@@ -143,3 +143,41 @@ async fn a_large_answer_arrives_whole() {
         assert!(body.len() > 1 << 20, "{}", body.len());
     }
 }
+
+/// A small answer that is not taken, and a stream that was only opened, are given up like large ones, and others
+/// find a place.
+#[tokio::test]
+async fn a_closed_window_holds_no_places() {
+    let small = Tool::new("small", async || "x".repeat(50_000));
+    let limits = limits(|limits| {
+        limits.write_stall = Duration::from_millis(100);
+        limits.exchanges = 2;
+    });
+    let running = Running::build(builder().tool(small).tool(ok()).limits(limits)).await;
+    let mut h2 = H2::open_with_window(running.addr, 0).await;
+    let call = h2_request("localhost", &Post::call("small", json!({})));
+    let first = h2.send(call.clone()).await.unwrap();
+    let second = h2.send(call).await.unwrap();
+    let ok = Post::call("ok", json!({}));
+    // Bounded by the test runner alone: sooner or later both places are free again.
+    while running.ask(&ok).await.status == 503 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    drop((first, second));
+}
+
+/// A handler that computes for longer than a reader may stall is no stalled reader.
+#[tokio::test]
+async fn a_handler_that_computes_is_no_stalled_reader() {
+    let tool = Tool::new("computes", async |log: Log| {
+        log.send(LoggingLevel::Info, "before");
+        std::thread::sleep(Duration::from_millis(150));
+        log.send(LoggingLevel::Info, "after");
+        "done"
+    });
+    let limits = limits(|limits| limits.write_stall = Duration::from_millis(20));
+    let running = Running::build(builder().tool(tool).limits(limits)).await;
+    let events = running.ask(&Post::listening("computes")).await.events();
+    assert_eq!(events.len(), 3);
+    assert_eq!(tool_text(&events[2]), "done");
+}

@@ -50,6 +50,12 @@ impl Conn {
         self.reply().await
     }
 
+    /// Sends `post` and reads the answer as far as its body.
+    pub(crate) async fn ask_head(&mut self, post: &Post) -> Reply {
+        self.send(&post.bytes()).await;
+        self.head().await
+    }
+
     /// Reads a whole response.
     pub(crate) async fn reply(&mut self) -> Reply {
         let mut reply = self.head().await;
@@ -180,6 +186,12 @@ impl Conn {
 }
 
 impl Reply {
+    /// What came of a stream by other means than a [`Conn`].
+    pub(crate) fn of_stream(body: Vec<u8>) -> Self {
+        let fields = vec![("content-type".to_owned(), "text/event-stream".to_owned())];
+        Self { status: 200, fields, body }
+    }
+
     /// The value of a field that is there once.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let mut values = self.fields.iter().filter(|(found, _)| found == name);

@@ -19,8 +19,19 @@ pub(crate) struct H2(SendRequest<Full<Bytes>>);
 impl H2 {
     pub(crate) async fn open(addr: SocketAddr) -> Self {
         let stream = within(TcpStream::connect(addr)).await.unwrap();
+        stream.set_nodelay(true).unwrap();
         let (sender, connection) =
             within(http2::handshake(TokioExecutor::new(), TokioIo::new(stream))).await.unwrap();
+        tokio::spawn(connection);
+        Self(sender)
+    }
+
+    /// One that lets the server send `window` bytes on each stream until they are read.
+    pub(crate) async fn open_with_window(addr: SocketAddr, window: u32) -> Self {
+        let stream = within(TcpStream::connect(addr)).await.unwrap();
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        builder.initial_stream_window_size(window);
+        let (sender, connection) = within(builder.handshake(TokioIo::new(stream))).await.unwrap();
         tokio::spawn(connection);
         Self(sender)
     }

@@ -1,0 +1,256 @@
+//! `Asks`: what one request has asked, what it knows already, and how both travel to the next round.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use mcp_types::{
+    ErrorObject, InputRequest, InputRequests, InputRequired, InputResponses, RawJson, RequestState,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::seal::{Binding, LIFETIME, Payload, SealError, Sealer};
+
+/// How often one request may come back for answers: more than any dialogue that a person bears. Loops of answers that
+/// never fit end here.
+pub const MAX_ROUNDS: u32 = 16;
+
+/// What binds the rounds of a request together.
+pub(crate) struct Request {
+    pub(crate) principal: Option<Box<str>>,
+    pub(crate) method: &'static str,
+    pub(crate) target: Box<str>,
+    /// The JSON text of the arguments.
+    pub(crate) arguments: Box<str>,
+}
+
+/// The questions and answers of one request.
+pub(crate) struct Asks {
+    request: Request,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// How many rounds came before, as far as a sealed state told.
+    round: u32,
+    /// Whether the client answered something: then this is not the first round, whatever it says.
+    answered: bool,
+    carried: Carried,
+    /// The answers that came with this request.
+    responses: BTreeMap<String, RawJson>,
+    /// What was asked in this round and is still open, in order.
+    open: Vec<(String, InputRequest)>,
+    /// The questions of this round by their keys.
+    questions: BTreeMap<String, u64>,
+    fault: Option<String>,
+}
+
+/// What a sealed state holds.
+#[derive(Default, Serialize, Deserialize)]
+struct Carried {
+    /// Answers, each with the question it answers.
+    #[serde(rename = "a")]
+    answers: BTreeMap<String, (u64, RawJson)>,
+    /// Remembered values.
+    #[serde(rename = "m")]
+    remembered: BTreeMap<String, RawJson>,
+    /// The questions that were put to the client.
+    #[serde(rename = "q")]
+    pending: BTreeMap<String, u64>,
+}
+
+impl Asks {
+    /// Takes up a request, and what its client brought back.
+    ///
+    /// # Errors
+    /// When the state does not open for this request.
+    pub(crate) fn open(
+        sealer: &Sealer,
+        request: Request,
+        responses: &InputResponses,
+        sealed: Option<&str>,
+    ) -> Result<Self, SealError> {
+        let mut state = State {
+            answered: !responses.is_empty(),
+            responses: responses.iter().map(|(key, json)| (key.into(), json.clone())).collect(),
+            ..State::default()
+        };
+        if let Some(text) = sealed {
+            let opened = sealer.open(&request.binding(), text, now())?;
+            state.round = opened.round;
+            state.carried = serde_json::from_slice(&opened.data).or(Err(SealError::Malformed))?;
+        }
+        Ok(Self { request, state: Mutex::new(state) })
+    }
+
+    /// The answer to `question`, if there is one that `read` can make something of; otherwise it is asked in this
+    /// round.
+    pub(super) fn answer<T>(
+        &self,
+        key: &str,
+        question: &InputRequest,
+        read: fn(&InputRequest, &RawJson) -> Option<T>,
+    ) -> Option<T> {
+        let mut state = self.lock();
+        let digest = digest(question);
+        if *state.questions.entry(key.to_owned()).or_insert(digest) != digest {
+            state.fail(format!("two questions have the key {key:?}"));
+            return None;
+        }
+        if let Some((asked, response)) = state.carried.answers.get(key)
+            && *asked == digest
+            && let Some(answer) = read(question, response)
+        {
+            return Some(answer);
+        }
+        // Without a state nothing tells what the client was asked; then what fits is taken.
+        let asked = state.carried.pending.get(key).is_none_or(|asked| *asked == digest);
+        if asked
+            && let Some(response) = state.responses.get(key)
+            && let Some(answer) = read(question, response)
+        {
+            let response = response.clone();
+            state.carried.answers.insert(key.to_owned(), (digest, response));
+            return Some(answer);
+        }
+        if !state.open.iter().any(|(open, _)| open == key) {
+            state.open.push((key.to_owned(), question.clone()));
+        }
+        None
+    }
+
+    pub(super) fn remembered<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        self.lock().carried.remembered.get(key)?.decode().ok()
+    }
+
+    pub(super) fn remember<T: Serialize>(&self, key: &str, value: &T) {
+        let mut state = self.lock();
+        match RawJson::new(value) {
+            Ok(json) => drop(state.carried.remembered.insert(key.to_owned(), json)),
+            Err(error) => {
+                state.fail(format!("what {key:?} remembers has no form in JSON: {error}"))
+            }
+        }
+    }
+
+    pub(super) fn forget(&self, key: &str) {
+        let mut state = self.lock();
+        state.carried.answers.remove(key);
+        state.carried.pending.remove(key);
+        state.responses.remove(key);
+    }
+
+    /// Ends the request with an error: the handler asks for something impossible.
+    pub(super) fn fail(&self, key: &str, why: impl fmt::Display) {
+        self.lock().fail(format!("{key:?}: {why}"));
+    }
+
+    /// What a handler that waits ends its round with; `None` when it waits for something else.
+    pub(crate) fn end_round(&self, sealer: &Sealer) -> Option<Result<InputRequired, ErrorObject>> {
+        let mut state = self.lock();
+        if let Some(fault) = state.fault.take() {
+            tracing::error!(target = &*self.request.target, fault, "a handler cannot ask that");
+            return Some(Err(ErrorObject::internal_error("Internal error")));
+        }
+        if state.open.is_empty() {
+            return None;
+        }
+        if state.round >= MAX_ROUNDS {
+            return Some(Err(ErrorObject::internal_error(format!(
+                "No answers that fit came in {MAX_ROUNDS} rounds"
+            ))));
+        }
+        let sealed = state.seal(&self.request, sealer);
+        let open = std::mem::take(&mut state.open);
+        let requests: InputRequests = open.into_iter().collect();
+        Some(sealed.and_then(|sealed| {
+            // There are open questions, so it is not empty.
+            InputRequired::new(requests, sealed)
+                .map_err(|error| ErrorObject::internal_error(error.to_string()))
+        }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // `read` runs code of a user under the lock, but nothing is changed before it returns.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn fail(&mut self, fault: String) {
+        self.fault.get_or_insert(fault);
+    }
+
+    /// The state for the next round. A first round that keeps nothing does without: then the client may come back
+    /// to any instance, whatever its keys.
+    fn seal(
+        &mut self,
+        request: &Request,
+        sealer: &Sealer,
+    ) -> Result<Option<RequestState>, ErrorObject> {
+        let keeps = !self.carried.answers.is_empty() || !self.carried.remembered.is_empty();
+        if self.round == 0 && !self.answered && !keeps {
+            return Ok(None);
+        }
+        let questions = self.open.iter().map(|(key, question)| (key.clone(), digest(question)));
+        self.carried.pending = questions.collect();
+        let data = serde_json::to_vec(&self.carried).map_err(|error| {
+            tracing::error!(%error, "a request state has no form in JSON");
+            ErrorObject::internal_error("Internal error")
+        })?;
+        let payload =
+            Payload { round: self.round + 1, expires: now().saturating_add(LIFETIME), data: &data };
+        match sealer.seal(&request.binding(), &payload) {
+            Ok(sealed) => Ok(Some(sealed.into())),
+            Err(error) => {
+                let key = self.carried.largest();
+                tracing::error!(target = &*request.target, key, %error, "a request keeps too much");
+                Err(ErrorObject::internal_error(format!("What {key:?} keeps is too large")))
+            }
+        }
+    }
+}
+
+impl Carried {
+    /// The key that keeps most.
+    fn largest(&self) -> &str {
+        let answers = self.answers.iter().map(|(key, (_, json))| (key, json));
+        let all = answers.chain(&self.remembered);
+        all.max_by_key(|(_, json)| json.get().len()).map_or("", |(key, _)| key)
+    }
+}
+
+impl Request {
+    fn binding(&self) -> Binding<'_> {
+        Binding {
+            principal: self.principal.as_deref(),
+            method: self.method,
+            target: &self.target,
+            arguments: &self.arguments,
+        }
+    }
+}
+
+/// Tells questions apart, the same on every instance. FNV-1a: what it guards is sealed, so nobody can choose it.
+fn digest(question: &InputRequest) -> u64 {
+    // Questions are strings, numbers and JSON, which always encode.
+    let json = serde_json::to_vec(question).unwrap_or_default();
+    json.iter().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    })
+}
+
+/// Seconds since the Unix epoch.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+impl fmt::Debug for Asks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Answers are the user's.
+        f.debug_struct("Asks").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,262 @@
+//! Asking the client, in the middle of a handler.
+//!
+//! A handler that takes an [`Ask`] can put questions to the user, sample the client's model, or look at its roots,
+//! and reads as if it simply waited for the answers:
+//!
+//! ```
+//! use mcp_server::{Ask, Elicited, Tool};
+//! use schemars::JsonSchema;
+//! use serde::Deserialize;
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Name { name: String }
+//!
+//! async fn greet(ask: Ask) -> String {
+//!     match ask.form::<Name>("name", "What is your name?").await {
+//!         Elicited::Accept(Name { name }) => format!("Hello, {name}!"),
+//!         Elicited::Decline | Elicited::Cancel => "Hello, whoever you are!".to_owned(),
+//!     }
+//! }
+//! # Tool::new("greet", greet);
+//! ```
+//!
+//! On the wire there is no waiting. When the handler waits for answers that are not there yet, its future is dropped and
+//! the request ends with `input_required`; the client calls again with the answers, the handler runs again from
+//! its beginning, and the same asks are ready at once. So:
+//!
+//! - Code before an ask runs in every round. Keep what must happen once in [`Ask::remember`], and even that happens
+//!   at least once: give payments an idempotency key.
+//! - Several asks are joined in one round with `join!`. Other work joined with an ask is dropped and repeated.
+//! - An answer belongs to its key, its kind and its question. Asks may come in another order; a changed question is
+//!   asked again; one key for two questions is an error.
+//! - Nothing is kept on the server. Earlier answers and remembered values travel in a sealed `requestState`
+//!   that opens only for the same caller, method, target and arguments, within the hour. Where there is more than one
+//!   instance, or a restart must not matter, give all of them the same
+//!   [keys](crate::ServerBuilder::state_keys).
+//! - Answers that do not fit are asked for again, up to [`MAX_ROUNDS`] rounds.
+//! - A client that did not declare what an ask needs is answered with -32021.
+//!
+//! Specification: Multi Round-Trip Requests.
+
+mod asks;
+mod form;
+mod seal;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context as TaskContext, Poll};
+
+use mcp_types::{
+    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitFormParams, ElicitParams,
+    ElicitResult, ElicitUrlParams, ElicitationSchema, InputRequest, JsonMap, ListRootsParams,
+    ListRootsResult, RawJson, Root,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub use asks::MAX_ROUNDS;
+pub(crate) use asks::{Asks, Request};
+pub use form::{InvalidForm, assert_form};
+pub(crate) use seal::Sealer;
+pub use seal::{InvalidKey, Key, KeyRing};
+
+use crate::context::Context;
+use crate::handler::{FromContext, HandlerError, Needs};
+
+/// Asks the client. Take it as an argument of a handler of a tool, a prompt or a resource; see [the
+/// module](self) for how it works.
+///
+/// The futures are to be awaited in the handler itself, not in a task of their own, where nobody would notice that
+/// they wait.
+#[derive(Clone, Debug)]
+pub struct Ask(Context);
+
+/// What came of a question to the user. To decline and to cancel are answers as good as any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the specification has these three")]
+pub enum Elicited<T> {
+    /// The user agreed, and gave this.
+    Accept(T),
+    /// The user said no.
+    Decline,
+    /// The user went away without saying.
+    Cancel,
+}
+
+impl<T> Elicited<T> {
+    /// What the user gave, if they agreed.
+    pub fn accepted(self) -> Option<T> {
+        match self {
+            Self::Accept(given) => Some(given),
+            Self::Decline | Self::Cancel => None,
+        }
+    }
+}
+
+impl Ask {
+    /// Asks the user to fill in a form with the fields of `T`.
+    ///
+    /// `T` is a flat struct of strings, numbers, booleans, enums without data, and lists of such enums; what is an
+    /// `Option` need not be filled in. [`assert_form`] tells in a test whether it is one; here a `T` that is none ends
+    /// the request with -32603.
+    pub fn form<T>(&self, key: &str, message: impl Into<String>) -> Asking<Elicited<T>>
+    where
+        T: DeserializeOwned + JsonSchema + Send + 'static,
+    {
+        let question = form::schema::<T>().map(|schema| {
+            InputRequest::Elicit(ElicitParams::Form(ElicitFormParams {
+                message: message.into(),
+                requested_schema: schema,
+            }))
+        });
+        self.ask(key, question, |question, response| elicited(form_of(question), response))
+    }
+
+    /// Asks the user to fill in a form that is described by hand, and gives what was filled in as JSON.
+    pub fn form_of(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        schema: ElicitationSchema,
+    ) -> Asking<Elicited<RawJson>> {
+        let params = ElicitFormParams { message: message.into(), requested_schema: schema };
+        let question = InputRequest::Elicit(ElicitParams::Form(params));
+        self.ask(key, Ok(question), |question, response| elicited(form_of(question), response))
+    }
+
+    /// Sends the user to a web page, for what must not pass through the client. That the user agreed does not mean that
+    /// they have finished there: to look again, use [`again`](Self::again).
+    pub fn url(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        url: impl Into<String>,
+    ) -> Asking<Elicited<()>> {
+        let params = ElicitUrlParams { message: message.into(), url: url.into() };
+        let question = InputRequest::Elicit(ElicitParams::Url(params));
+        self.ask(key, Ok(question), |_, response| {
+            let result: ElicitResult = response.decode().ok()?;
+            Some(match result.action {
+                ElicitAction::Accept => Elicited::Accept(()),
+                ElicitAction::Decline => Elicited::Decline,
+                ElicitAction::Cancel => Elicited::Cancel,
+            })
+        })
+    }
+
+    /// Has the client's model write a message. The specification deprecates sampling as of 2026-07-28.
+    pub fn sample(&self, key: &str, params: CreateMessageParams) -> Asking<CreateMessageResult> {
+        let question = InputRequest::CreateMessage(Box::new(params));
+        self.ask(key, Ok(question), |_, response| response.decode().ok())
+    }
+
+    /// The directories that the client works in. The specification deprecates roots as of 2026-07-28.
+    pub fn roots(&self, key: &str) -> Asking<Vec<Root>> {
+        let question = InputRequest::ListRoots(ListRootsParams::default());
+        self.ask(key, Ok(question), |_, response| {
+            response.decode::<ListRootsResult>().ok().map(|result| result.roots)
+        })
+    }
+
+    /// Keeps what `future` gives for the rounds to come, in which it is not run again. It is run at least once, and
+    /// again if the request does not come back.
+    ///
+    /// The value travels through the client, sealed; all that is kept must fit into 64 KiB.
+    pub async fn remember<T, F>(&self, key: &str, future: F) -> T
+    where
+        T: Serialize + DeserializeOwned,
+        F: Future<Output = T>,
+    {
+        if let Some(value) = self.0.asks().and_then(|asks| asks.remembered(key)) {
+            return value;
+        }
+        let value = future.await;
+        if let Some(asks) = self.0.asks() {
+            asks.remember(key, &value);
+        }
+        value
+    }
+
+    /// Forgets the answer to `key`, so that the next ask of that key is put to the client again.
+    pub fn again(&self, key: &str) {
+        if let Some(asks) = self.0.asks() {
+            asks.forget(key);
+        }
+    }
+
+    fn ask<T>(
+        &self,
+        key: &str,
+        question: Result<InputRequest, InvalidForm>,
+        read: Read<T>,
+    ) -> Asking<T> {
+        Asking { context: self.0.clone(), key: key.to_owned(), question, read }
+    }
+}
+
+/// An answer that may be there already. Await it in the handler.
+#[derive(Debug)]
+#[must_use = "nothing is asked until it is awaited"]
+pub struct Asking<T> {
+    context: Context,
+    key: String,
+    question: Result<InputRequest, InvalidForm>,
+    read: Read<T>,
+}
+
+/// Takes the answer out of a response, or finds that it does not fit the question.
+type Read<T> = fn(&InputRequest, &RawJson) -> Option<T>;
+
+impl<T> Future for Asking<T> {
+    type Output = T;
+
+    fn poll(self: Pin<&mut Self>, _: &mut TaskContext<'_>) -> Poll<T> {
+        let Some(asks) = self.context.asks() else { return Poll::Pending };
+        match &self.question {
+            Ok(question) => match asks.answer(&self.key, question, self.read) {
+                Some(answer) => Poll::Ready(answer),
+                // Nobody has to be woken: whoever polls the handler looks whether it asks.
+                None => Poll::Pending,
+            },
+            Err(error) => {
+                asks.fail(&self.key, error);
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl FromContext for Ask {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
+        Ok(Self(context.clone()))
+    }
+
+    fn needs(needs: &mut Needs) {
+        needs.asks = true;
+    }
+}
+
+fn form_of(question: &InputRequest) -> Option<&ElicitationSchema> {
+    match question {
+        InputRequest::Elicit(ElicitParams::Form(params)) => Some(&params.requested_schema),
+        _ => None,
+    }
+}
+
+/// Reads the response to a form: what is accepted has to fit its schema.
+fn elicited<T: DeserializeOwned>(
+    schema: Option<&ElicitationSchema>,
+    response: &RawJson,
+) -> Option<Elicited<T>> {
+    let result: ElicitResult = response.decode().ok()?;
+    match result.action {
+        ElicitAction::Decline => Some(Elicited::Decline),
+        ElicitAction::Cancel => Some(Elicited::Cancel),
+        ElicitAction::Accept => {
+            let content: JsonMap = result.decode().ok()?;
+            let content = schema?.complete(content).ok()?;
+            RawJson::from(&content).decode().ok().map(Elicited::Accept)
+        }
+    }
+}

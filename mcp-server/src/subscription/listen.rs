@@ -1,0 +1,177 @@
+//! `Subscription`: one `subscriptions/listen` under way, as the reply reads it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mcp_transport::json::Object;
+use mcp_transport::sse;
+use mcp_types::notification::{
+    PromptListChanged, ResourceListChanged, ResourceUpdated, SubscriptionsAcknowledged,
+    ToolListChanged,
+};
+use mcp_types::{
+    AcknowledgedParams, EmptyNotificationParams, ListenResult, Notification, NotificationMessage,
+    NotificationMeta, Outcome, RequestId, ResourceUpdatedParams, SubscriptionFilter,
+};
+
+use super::hub::{Note, Notes};
+use super::{Group, Subscriber};
+use crate::caller::RequestParts;
+use crate::permit::Permit;
+use crate::rejection::{Reason, Rejection};
+use crate::reply::{Answer, Closed};
+use crate::server::Shared;
+
+/// What a client asks to hear of: the last checks of a `subscriptions/listen`. The reply has to be a stream, and
+/// `sse` says whether the client takes one.
+pub(crate) fn wanted(
+    shared: &Shared,
+    sse: bool,
+    params: &Object<'_>,
+) -> Result<SubscriptionFilter, Reason> {
+    if !sse {
+        return Err(Reason::NeedsSse);
+    }
+    // An array would do for serde.
+    let filter = params.get("notifications").filter(|filter| filter.starts_with('{'));
+    let Some(Ok(filter)) = filter.map(serde_json::from_str::<SubscriptionFilter>) else {
+        return Err(Reason::Params(
+            "the notifications must be an object of booleans, and of strings for resources",
+        ));
+    };
+    let uris = filter.resource_subscriptions.iter().flatten();
+    if uris.map(String::len).sum::<usize>() > shared.limits.listen_uris {
+        return Err(Reason::Params("the URIs of the resources are too long taken together"));
+    }
+    Ok(filter)
+}
+
+/// Opens the subscription that the request `id` asks for: from here on no change is missed. Nothing of the
+/// request is kept but its id and what it is granted. The `permit` of the exchange is traded for one of its own.
+pub(crate) fn open(
+    shared: &Arc<Shared>,
+    id: RequestId,
+    wanted: SubscriptionFilter,
+    parts: &RequestParts,
+    permit: &mut Option<Permit>,
+    group: Option<&Group>,
+) -> Result<Subscription, Rejection> {
+    let subscriptions = &shared.subscriptions;
+    let permit = match subscriptions.gate.enter(parts, None) {
+        Ok(own) => own.replacing(permit.take()),
+        Err(busy) => {
+            let of_caller = matches!(busy, Reason::CallerBusy);
+            return Err(Rejection::of(id, "", Reason::TooManyListens { of_caller }));
+        }
+    };
+    let granted = subscriptions.announces.grant(wanted);
+    let acknowledged = acknowledgment(&id, &granted);
+    let (key, subscriber) = subscriptions.hub.subscribe(granted, group.cloned());
+    Ok(Subscription {
+        shared: Arc::clone(shared),
+        id,
+        acknowledgment: acknowledged,
+        key,
+        subscriber,
+        _permit: permit,
+    })
+}
+
+/// The frames of a subscription: the acknowledgment, what has changed, and at an end in good order the result.
+/// Dropping it unsubscribes.
+pub(crate) struct Subscription {
+    shared: Arc<Shared>,
+    id: RequestId,
+    /// Empty once it was handed out.
+    acknowledgment: Vec<u8>,
+    key: u64,
+    subscriber: Arc<Subscriber>,
+    _permit: Permit,
+}
+
+impl Subscription {
+    /// The other end, to break it off from elsewhere.
+    pub(crate) const fn subscriber(&self) -> &Arc<Subscriber> {
+        &self.subscriber
+    }
+
+    /// Takes everything that waits as the bytes of one write, the result last; then the end, `None`. An error
+    /// when it was broken off.
+    pub(crate) fn poll_frames(
+        &mut self,
+        cx: &Context<'_>,
+    ) -> Poll<Option<Result<Vec<u8>, Closed>>> {
+        let polled = self.subscriber.poll(cx);
+        let mut frames = std::mem::take(&mut self.acknowledgment);
+        match polled {
+            Poll::Pending if frames.is_empty() => return Poll::Pending,
+            Poll::Pending => {}
+            Poll::Ready(Some(Ok(notes))) => self.write(&notes, &mut frames),
+            Poll::Ready(Some(Err(closed))) => return Poll::Ready(Some(Err(closed))),
+            Poll::Ready(None) => return Poll::Ready(None),
+        }
+        Poll::Ready(Some(Ok(frames)))
+    }
+
+    fn write(&self, notes: &Notes, out: &mut Vec<u8>) {
+        for note in &notes.notes {
+            self.write_note(*note, out);
+        }
+        if notes.last {
+            self.result().write_frame(out);
+        }
+    }
+
+    fn write_note(&self, note: Note, out: &mut Vec<u8>) {
+        let meta = meta(&self.id);
+        match note {
+            Note::Tools => write::<ToolListChanged>(EmptyNotificationParams { meta }, out),
+            Note::Prompts => write::<PromptListChanged>(EmptyNotificationParams { meta }, out),
+            Note::Resources => write::<ResourceListChanged>(EmptyNotificationParams { meta }, out),
+            Note::Resource(place) => {
+                let uri = self.subscriber.uri(place).unwrap_or_default().to_owned();
+                write::<ResourceUpdated>(ResourceUpdatedParams { meta, uri }, out);
+            }
+        }
+    }
+
+    /// What tells the client that the end was meant. Specification: Subscriptions, Graceful Closure.
+    fn result(&self) -> Answer {
+        let mut result = ListenResult::new(self.id.clone());
+        let identity = self.shared.identity.as_ref();
+        result.meta.server_info = identity.map(|identity| identity.implementation.clone());
+        // Holds strings and numbers, which always encode.
+        let result = serde_json::to_string(&Outcome::Complete(result)).unwrap_or_default();
+        Answer::encoded(&self.id, &result)
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.shared.subscriptions.hub.unsubscribe(self.key);
+    }
+}
+
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscription").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+fn acknowledgment(id: &RequestId, granted: &SubscriptionFilter) -> Vec<u8> {
+    let mut out = Vec::new();
+    let params = AcknowledgedParams { meta: meta(id), notifications: granted.clone() };
+    write::<SubscriptionsAcknowledged>(params, &mut out);
+    out
+}
+
+fn meta(id: &RequestId) -> NotificationMeta {
+    NotificationMeta { subscription_id: Some(id.clone()), ..NotificationMeta::default() }
+}
+
+fn write<N: Notification>(params: N::Params, out: &mut Vec<u8>) {
+    let message = NotificationMessage::new(N::METHOD, params);
+    // Holds strings and numbers, which always encode.
+    let _ = sse::write_event_with(out, |out| serde_json::to_writer(out, &message));
+}
