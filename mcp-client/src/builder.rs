@@ -1,8 +1,8 @@
 //! `ClientBuilder`: how a client is made.
 
 use std::fmt;
-use std::sync::RwLock;
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,16 +11,24 @@ use http::{HeaderName, HeaderValue, Request, Response};
 use http_body::Body;
 use http_body_util::Full;
 use hyper_util::client::legacy::connect::Connect;
-use mcp_types::{ClientCapabilities, Implementation, ProtocolVersion};
+use mcp_types::{ClientCapabilities, Implementation, ProtocolVersion, TraceContext};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::process::Command;
 use tower_service::Service;
 
+use crate::cache::{Cache, MemoryStore};
 use crate::catalog::Catalog;
-use crate::client::{Client, Shared};
+use crate::child::ToSpawn;
+use crate::client::{Client, Shared, TraceSource};
 use crate::deadline::Timeouts;
 use crate::endpoint::{Endpoint, HttpService, Tower, parse_url, pool, tcp};
 use crate::error::{BoxError, Error};
 use crate::headers::ExtraHeaders;
+use crate::input::Handlers;
 use crate::limits::Limits;
+use crate::link::Link;
+use crate::pipe::Pipe;
+use crate::retry::Retry;
 use crate::transport::HttpTransport;
 
 /// Builds a [`Client`]. What is not set has the default that its setter names.
@@ -28,13 +36,25 @@ use crate::transport::HttpTransport;
 pub struct ClientBuilder {
     url: Box<str>,
     info: Option<Implementation>,
-    capabilities: ClientCapabilities,
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) handlers: Handlers,
     version: ProtocolVersion,
     timeouts: Timeouts,
+    retry: Option<Retry>,
+    trace_context: Option<TraceSource>,
     headers: ExtraHeaders,
     limits: Limits,
+    cache: Keeping,
+    cache_context: Option<Arc<[u8]>>,
     http: Http,
     http2: bool,
+}
+
+/// Where answers are cached.
+enum Keeping {
+    Own,
+    Shared(Cache),
+    Nowhere,
 }
 
 /// What HTTP is spoken over.
@@ -43,7 +63,13 @@ enum Http {
     /// Makes the pool, given whether it speaks HTTP/2.
     Connector(Box<dyn FnOnce(bool) -> Box<dyn HttpService> + Send + Sync>),
     Service(Box<dyn HttpService>),
+    /// No HTTP, but lines.
+    Pipe(OpenPipe),
+    /// The same with a process to be started.
+    Child(Box<ToSpawn>),
 }
+
+type OpenPipe = Box<dyn FnOnce(&Limits) -> Result<Pipe, Error> + Send + Sync>;
 
 impl ClientBuilder {
     /// 60 s without an answer: what other SDKs grant too, and more than interactive work needs.
@@ -56,13 +82,74 @@ impl ClientBuilder {
             url: url.into(),
             info: Some(Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))),
             capabilities: ClientCapabilities::default(),
+            handlers: Handlers::default(),
             version: ProtocolVersion::LATEST,
             timeouts: Timeouts { idle: Some(Self::TIMEOUT), total: Some(Self::TOTAL_TIMEOUT) },
+            retry: None,
+            trace_context: None,
             headers: ExtraHeaders::default(),
             limits: Limits::default(),
+            cache: Keeping::Own,
+            cache_context: None,
             http: Http::Tcp,
             http2: false,
         }
+    }
+
+    /// A builder for a client of a server in the same process; see
+    /// [`Client::in_process`](crate::Client::in_process).
+    pub fn in_process<S, B>(service: S) -> Self
+    where
+        S: Service<Request<Full<Bytes>>, Response = Response<B>> + Clone + Send + Sync + 'static,
+        S::Error: Into<BoxError>,
+        S::Future: Send,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        Self::new(IN_PROCESS).service(service)
+    }
+
+    /// A builder for a client of a server at the other end of a byte stream; see
+    /// [`Client::over`](crate::Client::over). What is set for HTTP has no effect.
+    pub fn over<R, W>(reader: R, writer: W) -> Self
+    where
+        R: AsyncRead + Send + Sync + Unpin + 'static,
+        W: AsyncWrite + Send + Sync + Unpin + 'static,
+    {
+        let mut builder = Self::new("");
+        builder.http = Http::Pipe(Box::new(|limits| Pipe::new(reader, writer, limits)));
+        builder
+    }
+
+    /// A builder for a client of a server that is a process of its own; see
+    /// [`Client::spawn`](crate::Client::spawn). What is set for HTTP has no effect.
+    pub fn spawn(command: impl Into<Command>) -> Self {
+        let mut builder = Self::new("");
+        builder.http = Http::Child(Box::new(ToSpawn {
+            command: command.into(),
+            grace: Limits::SHUTDOWN_GRACE,
+            on_stderr: None,
+        }));
+        builder
+    }
+
+    /// How long a process that was [spawned](Self::spawn) may take to end by itself once its input is closed, and
+    /// again once it was told to. Default is [`Limits::SHUTDOWN_GRACE`].
+    pub const fn shutdown_grace(mut self, time: Duration) -> Self {
+        if let Http::Child(server) = &mut self.http {
+            server.grace = time;
+        }
+        self
+    }
+
+    /// Has `callback` called with each line that a process which was [spawned](Self::spawn) writes to its standard
+    /// error. It is called in a task of the runtime, so it must not block. Default is to log them at
+    /// DEBUG.
+    pub fn on_stderr(mut self, callback: impl FnMut(&str) + Send + Sync + 'static) -> Self {
+        if let Http::Child(server) = &mut self.http {
+            server.on_stderr = Some(Box::new(callback));
+        }
+        self
     }
 
     /// Who the client is, as every request says; `None` leaves it out. Default is this library.
@@ -71,7 +158,10 @@ impl ClientBuilder {
         self
     }
 
-    /// What the client can do for the server, as every request says. Default is nothing.
+    /// What the client can do for the server, as every request says, besides what the functions below are set
+    /// for. Default is nothing.
+    ///
+    /// What is declared here alone, the caller answers: see [`Error::input_required`].
     pub fn capabilities(mut self, capabilities: ClientCapabilities) -> Self {
         self.capabilities = capabilities;
         self
@@ -98,6 +188,25 @@ impl ClientBuilder {
         self
     }
 
+    /// Makes calls again when the network failed in a way that may pass. Default is not to: the caller is told at
+    /// once.
+    pub const fn retry(mut self, retry: Retry) -> Self {
+        self.retry = Some(retry);
+        self
+    }
+
+    /// Writes the trace that `source` tells into the `_meta` of every request, so that what the server does joins
+    /// it. Default is not to. Specification: Overview, OpenTelemetry trace context.
+    ///
+    /// It is called within the span of the request, which is [`tracing::Span::current`], where this is enabled.
+    pub fn trace_context(
+        mut self,
+        source: impl Fn() -> TraceContext + Send + Sync + 'static,
+    ) -> Self {
+        self.trace_context = Some(Box::new(source));
+        self
+    }
+
     /// Sends a header with every request, such as `Authorization`.
     ///
     /// # Errors
@@ -115,6 +224,28 @@ impl ClientBuilder {
     /// The ceilings on what a server may send. Default is [`Limits::default`].
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Keeps answers in `cache`, which clients can share: results that servers call public are served to all of
+    /// them. Clients of different servers need different URLs then. Default is one of its own in memory.
+    /// Specification: Caching.
+    pub fn cache(mut self, cache: Cache) -> Self {
+        self.cache = Keeping::Shared(cache);
+        self
+    }
+
+    /// Keeps no answers, whatever servers say of their freshness. Default is to keep them.
+    pub fn no_cache(mut self) -> Self {
+        self.cache = Keeping::Nowhere;
+        self
+    }
+
+    /// On whose behalf the client acts: private answers are served to clients of the same context only. Default
+    /// is all headers that were set, on the client and on the call, so that another token is another context;
+    /// this lets answers outlive a token. Specification: Caching, Cache Scope Field.
+    pub fn cache_context(mut self, context: impl AsRef<[u8]>) -> Self {
+        self.cache_context = Some(context.as_ref().into());
         self
     }
 
@@ -159,16 +290,39 @@ impl ClientBuilder {
     /// # Errors
     /// When the URL is not one of HTTP, or of HTTPS without a connector for it; when the version is one of
     /// those that begin with a handshake.
-    pub fn build(self) -> Result<Client, Error> {
+    pub fn build(mut self) -> Result<Client, Error> {
         if self.version.is_legacy() {
             let version = self.version;
             return Err(Error::usage(format!("version {version} is not spoken here")));
         }
+        self.handlers.declare(&mut self.capabilities);
+        let (link, server) = match self.http {
+            Http::Pipe(open) => (Link::Pipe(open(&self.limits)?), unique_name()),
+            Http::Child(server) => (Link::Pipe(Pipe::spawn(*server, &self.limits)?), unique_name()),
+            http => {
+                let endpoint = endpoint(&self.url, &self.headers, http, self.http2)?;
+                (Link::Http(endpoint), (*self.url).into())
+            }
+        };
+        let cache = match self.cache {
+            Keeping::Own => {
+                let Limits { cache_entries, cache_bytes, .. } = self.limits;
+                Some(Cache::with_store(MemoryStore::new(cache_entries, cache_bytes)))
+            }
+            Keeping::Shared(cache) => Some(cache),
+            Keeping::Nowhere => None,
+        };
         Ok(Client::from_shared(Shared {
-            endpoint: endpoint(&self.url, &self.headers, self.http, self.http2)?,
+            server,
+            cache,
+            cache_context: self.cache_context,
+            link,
             info: self.info,
             capabilities: self.capabilities,
+            handlers: self.handlers,
             timeouts: self.timeouts,
+            retry: self.retry,
+            trace_context: self.trace_context,
             catalog: Catalog::new(&self.limits),
             limits: self.limits,
             version: RwLock::new(self.version),
@@ -187,6 +341,12 @@ impl ClientBuilder {
     }
 }
 
+/// A name for a server without an address, that no other has.
+fn unique_name() -> Arc<str> {
+    static NAMED: AtomicU64 = AtomicU64::new(0);
+    format!("stream:{}", NAMED.fetch_add(1, Ordering::Relaxed)).into()
+}
+
 fn endpoint(url: &str, headers: &ExtraHeaders, http: Http, http2: bool) -> Result<Endpoint, Error> {
     let uri = parse_url(url)?;
     let service = match http {
@@ -196,9 +356,15 @@ fn endpoint(url: &str, headers: &ExtraHeaders, http: Http, http2: bool) -> Resul
         Http::Tcp => pool(tcp(), http2),
         Http::Connector(make) => make(http2),
         Http::Service(service) => service,
+        Http::Pipe(_) | Http::Child(_) => {
+            return Err(Error::usage("a byte stream is no transport of HTTP"));
+        }
     };
     Ok(Endpoint::new(uri, headers, service))
 }
+
+/// An address for servers without one: its host passes their checks.
+const IN_PROCESS: &str = "http://localhost/mcp";
 
 /// Says where the server is, and nothing that may be secret.
 impl fmt::Debug for ClientBuilder {

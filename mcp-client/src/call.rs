@@ -7,17 +7,22 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{HeaderName, HeaderValue};
 use mcp_types::{
-    Cursor, LogMessageParams, LoggingLevel, Outcome, PaginatedParams, ProgressParams, Request,
+    Cacheable, CallToolResult, CompleteParams, Cursor, LogMessageParams, LoggingLevel, Outcome,
+    Page, PaginatedParams, ProgressParams, Request, request,
 };
+use serde::de::DeserializeOwned;
 
+use crate::cache::Mode;
 use crate::client::Client;
 use crate::deadline::Timeouts;
-use crate::error::{Error, Kind};
+use crate::error::{Error, Fault, Kind, Unanswered, undecodable};
 use crate::exchange::{self, Answering};
 use crate::headers::ExtraHeaders;
 use crate::outgoing::{Outgoing, Typed};
+use crate::pages::{Collecting, Pages};
 use crate::receive::{Answer, Found};
 
 pub(crate) type ProgressCallback = Box<dyn FnMut(ProgressParams) + Send>;
@@ -43,7 +48,7 @@ pub struct Call<R: Request, T = Outcome<<R as Request>::Result>> {
 
 /// Makes what the caller gets of the answer. A pointer made here, for the methods that have a function of
 /// their own, so that their results are decoded by code that is compiled here.
-type Finish<T> = fn(&Client, &Found) -> Result<T, Error>;
+pub(crate) type Finish<T> = fn(&Client, &Found) -> Result<T, Error>;
 
 /// How a call is made.
 pub(crate) struct Options {
@@ -52,31 +57,53 @@ pub(crate) struct Options {
     pub(crate) reset_on_progress: bool,
     pub(crate) on_progress: Option<ProgressCallback>,
     pub(crate) on_log: Option<(LoggingLevel, LogCallback)>,
+    /// Whether what the server asks for is answered here, rather than by the caller.
+    pub(crate) answers: bool,
+    pub(crate) cache: Mode,
+    /// Whether the caller says so.
+    pub(crate) is_idempotent: bool,
+}
+
+impl Options {
+    /// Nobody listens, nobody answers.
+    pub(crate) const fn quiet(timeouts: Timeouts, headers: ExtraHeaders) -> Self {
+        Self {
+            timeouts,
+            headers,
+            reset_on_progress: false,
+            on_progress: None,
+            on_log: None,
+            answers: false,
+            cache: Mode::Use,
+            is_idempotent: false,
+        }
+    }
 }
 
 impl<R: Request> Call<R> {
     /// A call that gives the outcome as it is.
     pub(crate) fn new(client: Client, params: R::Params) -> Self {
-        Self::with(client, Ok(params), outcome::<R>)
+        Self::with(client, Ok(params), outcome::<R>, false)
     }
 }
 
 impl<R: Request> Call<R, R::Result> {
-    /// A call that gives the final result, and an error when the server wants input.
+    /// A call that gives the final result, answers what the server asks for on the way, and is an error when it
+    /// cannot.
     pub(crate) fn complete(client: Client, params: Result<R::Params, Error>) -> Self {
-        Self::with(client, params, complete::<R>)
+        Self::with(client, params, complete::<R>, true)
     }
 }
 
 impl<R: Request, T> Call<R, T> {
-    fn with(client: Client, params: Result<R::Params, Error>, finish: Finish<T>) -> Self {
-        let options = Options {
-            timeouts: client.timeouts(),
-            headers: ExtraHeaders::default(),
-            reset_on_progress: false,
-            on_progress: None,
-            on_log: None,
-        };
+    fn with(
+        client: Client,
+        params: Result<R::Params, Error>,
+        finish: Finish<T>,
+        answers: bool,
+    ) -> Self {
+        let options = Options::quiet(client.timeouts(), ExtraHeaders::default());
+        let options = Options { answers, ..options };
         Self { client, params, options, finish }
     }
 
@@ -119,6 +146,15 @@ impl<R: Request, T> Call<R, T> {
         self
     }
 
+    /// Says that making the call twice does no more than making it once, so that it is made again where the client's
+    /// [`retry`](crate::ClientBuilder::retry) policy says so. Default is that methods are which only read, and tools
+    /// are not. A tool says of itself whether it is: [`ToolAnnotations`](mcp_types::ToolAnnotations), if the server
+    /// is trusted.
+    pub const fn idempotent(mut self) -> Self {
+        self.options.is_idempotent = true;
+        self
+    }
+
     /// Sends a header, in place of the client's own of that name.
     ///
     /// Headers that the protocol or HTTP itself decides about are refused: `Content-Type`, `Accept`,
@@ -134,6 +170,56 @@ impl<R: Request, T> Call<R, T> {
         }
         self
     }
+
+    /// Gives the result as the server wrote it, for those who pass it on: its JSON text, not decoded and to
+    /// the last byte, whatever it says. It is not looked at, so a list of tools teaches the client
+    /// nothing.
+    pub fn raw(self) -> Call<R, Bytes> {
+        self.finish_with(|_, found| Ok(found.result.clone()))
+    }
+
+    fn finish_with<U>(self, finish: Finish<U>) -> Call<R, U> {
+        let Self { client, params, options, .. } = self;
+        Call { client, params, options, finish }
+    }
+}
+
+impl<R: Request<Result: Cacheable>, T> Call<R, T> {
+    /// Asks the server whatever is [cached](crate::Cache), and keeps nothing. Default is to take what is fresh.
+    pub const fn bypass_cache(mut self) -> Self {
+        self.options.cache = Mode::Bypass;
+        self
+    }
+
+    /// Asks the server whatever is [cached](crate::Cache), and keeps the answer. Default is to take what is
+    /// fresh.
+    pub const fn refresh_cache(mut self) -> Self {
+        self.options.cache = Mode::Refresh;
+        self
+    }
+}
+
+impl Call<request::CallTool, CallToolResult> {
+    /// Gives what the tool returned for programs, its `structuredContent`, as a `T`. Specification: Tools,
+    /// Structured Content.
+    ///
+    /// # Errors
+    /// When the tool failed, in which case [`Error::tool_failure`] has its result; when there is no
+    /// structured content or it is no `T`, which is a fault of the server's.
+    pub fn structured<T: DeserializeOwned>(self) -> Call<request::CallTool, T> {
+        self.finish_with(structured)
+    }
+}
+
+impl<R: Request<Params = CompleteParams>, T> Call<R, T> {
+    /// Says what another argument, or variable of the template, is already. Specification: Completion.
+    pub fn context(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        if let Ok(params) = &mut self.params {
+            let context = params.context.get_or_insert_default();
+            context.arguments.get_or_insert_default().insert(name.into(), value.into());
+        }
+        self
+    }
 }
 
 impl<R: Request<Params = PaginatedParams>, T> Call<R, T> {
@@ -144,6 +230,29 @@ impl<R: Request<Params = PaginatedParams>, T> Call<R, T> {
             params.cursor = Some(cursor.into());
         }
         self
+    }
+}
+
+impl<R> Call<R, R::Result>
+where
+    R: Request<Params = PaginatedParams, Result: Page> + 'static,
+{
+    /// All pages, one after the other as they are asked for.
+    pub fn pages(self) -> Pages<R> {
+        Pages::new(self.client, self.params, self.options, self.finish)
+    }
+
+    /// What is on all pages, in the server's order. Await what this returns.
+    ///
+    /// The total timeout is for all of it, the timeout for each page. When the server no longer knows
+    /// where it was, which it says by refusing a cursor, it is read from the beginning once more.
+    /// Specification: Caching, Interaction with Pagination.
+    ///
+    /// # Errors
+    /// See [`Error`]; when the pages go round in circles or are more than
+    /// [`Limits::PAGES`](crate::Limits::PAGES).
+    pub fn all(self) -> Collecting<R> {
+        self.pages().collect()
     }
 }
 
@@ -182,8 +291,8 @@ impl<T> Future for CallFuture<T> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         this.answering.as_mut().poll(cx).map(|answer| {
-            let Answer { status, headers, found } = answer?;
-            (this.finish)(&this.client, &found).map_err(|error| error.with_head(status, headers))
+            let Answer { head, found } = answer?;
+            (this.finish)(&this.client, &found).map_err(|error| error.with_head_of(head))
         })
     }
 }
@@ -207,6 +316,19 @@ fn outcome<R: Request>(client: &Client, found: &Found) -> Result<Outcome<R::Resu
 fn complete<R: Request>(client: &Client, found: &Found) -> Result<R::Result, Error> {
     match outcome::<R>(client, found)? {
         Outcome::Complete(result) => Ok(result),
-        Outcome::InputRequired(input) => Err(Error::new(Kind::InputRequired(input))),
+        Outcome::InputRequired(input) => {
+            Err(Error::new(Kind::InputRequired(input, Unanswered::NoHandler)))
+        }
+    }
+}
+
+fn structured<T: DeserializeOwned>(client: &Client, found: &Found) -> Result<T, Error> {
+    let result = complete::<request::CallTool>(client, found)?;
+    if result.is_error() {
+        return Err(Error::new(Kind::Tool(result)));
+    }
+    match &result.structured_content {
+        Some(content) => content.decode().map_err(|error| undecodable(&error)),
+        None => Err(Error::protocol(Fault::NotStructured)),
     }
 }

@@ -40,6 +40,11 @@ impl Deadline {
         self.idle_at = idle.and_then(|idle| Instant::now().checked_add(idle));
     }
 
+    /// Stops to count the idle time until it begins anew; nobody waits for an answer.
+    pub(crate) const fn pause(&mut self) {
+        self.idle_at = None;
+    }
+
     /// Awaits `future` unless the time is up. The timer is asked first: a peer that always has something to
     /// read must not outrun it.
     pub(crate) async fn race<F: Future>(&mut self, future: F) -> Result<F::Output, Error> {
@@ -57,6 +62,10 @@ impl Deadline {
                 return Poll::Pending;
             };
             let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at)));
+            // After a pause the idle time may end before what the timer was set to.
+            if sleep.deadline() > at {
+                sleep.as_mut().reset(at);
+            }
             ready!(sleep.as_mut().poll(cx));
             if sleep.deadline() >= at {
                 return Poll::Ready(self.elapsed(at));
@@ -109,6 +118,24 @@ mod tests {
             assert_eq!(error.to_string(), expected);
             assert_eq!(started.elapsed().as_secs(), after, "{expected}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_is_not_counted() {
+        let times = Timeouts { idle: Some(2 * SECOND), total: Some(20 * SECOND) };
+        let started = Instant::now();
+        let mut deadline = Deadline::start(times);
+        deadline.pause();
+        deadline.race(tokio::time::sleep(5 * SECOND)).await.unwrap();
+        deadline.extend();
+        let error = deadline.race(std::future::pending::<()>()).await.unwrap_err();
+        assert_eq!(error.to_string(), "no answer within 2s");
+        assert_eq!(started.elapsed().as_secs(), 7);
+
+        let mut deadline = Deadline::start(times);
+        deadline.pause();
+        let error = deadline.race(std::future::pending::<()>()).await.unwrap_err();
+        assert_eq!(error.to_string(), "no answer within 20s in total");
     }
 
     #[tokio::test(start_paused = true)]

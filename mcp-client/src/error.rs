@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use mcp_types::{ErrorObject, InputRequired, RequestId};
+use mcp_types::{CallToolResult, ContentBlock, ErrorObject, InputRequired, RequestId};
 
 use crate::limits::Limits;
 
@@ -27,9 +27,10 @@ struct Inner {
 }
 
 /// What is known of the HTTP response.
-struct Head {
-    status: StatusCode,
-    headers: HeaderMap,
+#[derive(Debug)]
+pub(crate) struct Head {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
 }
 
 pub(crate) enum Kind {
@@ -46,6 +47,12 @@ pub(crate) enum Kind {
     Exchange,
     /// The body broke off.
     Body,
+    /// The byte stream to the server has ended.
+    Closed,
+    /// The server's process could not be started.
+    Spawn,
+    /// A subscription that was not read in time.
+    Behind,
     /// An HTTP status without a JSON-RPC error.
     Status {
         url: Box<str>,
@@ -56,12 +63,22 @@ pub(crate) enum Kind {
         why: &'static str,
     },
     Rpc(ErrorObject),
-    InputRequired(InputRequired),
+    InputRequired(InputRequired, Unanswered),
+    /// An input handler failed, or gave what cannot be sent.
+    Input,
+    /// A tool that failed where its structured content is wanted.
+    Tool(CallToolResult),
     Protocol(Fault),
     TooLarge {
         what: &'static str,
         limit: usize,
     },
+}
+
+/// Why the server did not get the input it asks for.
+pub(crate) enum Unanswered {
+    NoHandler,
+    TooManyRounds(usize),
 }
 
 /// How an answer is wrong.
@@ -80,6 +97,13 @@ pub(crate) enum Fault {
     StreamEnded,
     Undecodable,
     InputNotAllowed,
+    /// A tool gives no structured content.
+    NotStructured,
+    /// A page that was there already follows.
+    PagesInCircles,
+    TooManyPages,
+    /// The stream of a subscription did not begin.
+    NotAcknowledged,
 }
 
 impl Error {
@@ -100,8 +124,12 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_head(mut self, status: StatusCode, headers: HeaderMap) -> Self {
-        self.0.head = Some(Head { status, headers });
+    pub(crate) fn with_head(self, status: StatusCode, headers: HeaderMap) -> Self {
+        self.with_head_of(Some(Head { status, headers }))
+    }
+
+    pub(crate) fn with_head_of(mut self, head: Option<Head>) -> Self {
+        self.0.head = head;
         self
     }
 
@@ -124,12 +152,15 @@ impl Error {
     /// The network failed: no connection, or one that broke off. The server may have done the work unless
     /// [`is_connect`](Self::is_connect).
     pub fn is_transport(&self) -> bool {
-        matches!(self.0.kind, Kind::Connect | Kind::Exchange | Kind::Body)
+        matches!(
+            self.0.kind,
+            Kind::Connect | Kind::Exchange | Kind::Body | Kind::Closed | Kind::Spawn
+        )
     }
 
     /// No connection could be made, so that the server has seen nothing of the call.
     pub fn is_connect(&self) -> bool {
-        matches!(self.0.kind, Kind::Connect)
+        matches!(self.0.kind, Kind::Connect | Kind::Spawn)
     }
 
     /// The server, or something in between, broke the protocol: the answer is missing, to another request,
@@ -138,9 +169,46 @@ impl Error {
         matches!(self.0.kind, Kind::Protocol(_) | Kind::Redirect { .. })
     }
 
+    /// What kind of error it is, in one word, for telemetry.
+    pub(crate) fn class(&self) -> &'static str {
+        match &self.0.kind {
+            Kind::Usage(_) => "usage",
+            Kind::Stopped => "stopped",
+            Kind::Idle(_) | Kind::Total(_) => "timeout",
+            Kind::Connect | Kind::Spawn => "connect",
+            Kind::Exchange | Kind::Body | Kind::Closed => "transport",
+            Kind::Behind => "behind",
+            Kind::Status { .. } => "status",
+            Kind::Rpc(_) => "rpc",
+            Kind::InputRequired(..) | Kind::Input => "input",
+            Kind::Tool(_) => "tool_error",
+            Kind::Redirect { .. } | Kind::Protocol(_) => "protocol",
+            Kind::TooLarge { .. } => "too_large",
+        }
+    }
+
+    /// The byte stream to the server has ended, for good.
+    pub(crate) const fn is_closed(&self) -> bool {
+        matches!(self.0.kind, Kind::Closed)
+    }
+
+    /// A stream ended without what it was open for.
+    pub(crate) const fn is_lost(&self) -> bool {
+        matches!(
+            self.0.kind,
+            Kind::Behind | Kind::Protocol(Fault::StreamEnded | Fault::NotAcknowledged)
+        )
+    }
+
     /// The answer exceeds one of the client's [`Limits`].
     pub fn is_too_large(&self) -> bool {
         matches!(self.0.kind, Kind::TooLarge { .. })
+    }
+
+    /// An input handler of this client failed, or gave an answer that does not follow the form; the source says
+    /// how. The server waits for nothing.
+    pub fn is_input(&self) -> bool {
+        matches!(self.0.kind, Kind::Input)
     }
 
     /// The server wants other credentials: status 401 or 403. See
@@ -157,11 +225,20 @@ impl Error {
         }
     }
 
-    /// What the server asks for before it can finish, if that is all that is in the way. Answer it by
-    /// calling again through [`Client::call`](crate::Client::call) with the answers in the parameters.
+    /// What the server asks for before it can finish, if that is all that is in the way: nobody was set to
+    /// answer it, or it was asked for in as many rounds as [`Limits::input_rounds`] allows. Answer it by calling
+    /// again through [`Client::call`](crate::Client::call) with the answers in the parameters.
     pub fn input_required(&self) -> Option<&InputRequired> {
         match &self.0.kind {
-            Kind::InputRequired(input) => Some(input),
+            Kind::InputRequired(input, _) => Some(input),
+            _ => None,
+        }
+    }
+
+    /// What a tool said that failed, if a call wanted its [structured](crate::Call::structured) result.
+    pub fn tool_failure(&self) -> Option<&CallToolResult> {
+        match &self.0.kind {
+            Kind::Tool(result) => Some(result),
             _ => None,
         }
     }
@@ -193,6 +270,9 @@ impl fmt::Display for Error {
             Kind::Connect => f.write_str("cannot connect to the server"),
             Kind::Exchange => f.write_str("the HTTP exchange failed"),
             Kind::Body => f.write_str("the connection broke off within the reply"),
+            Kind::Closed => f.write_str("the connection to the server has ended"),
+            Kind::Spawn => f.write_str("the server's process cannot be started"),
+            Kind::Behind => f.write_str("the subscription was not read in time"),
             Kind::Status { url, excerpt } if excerpt.is_empty() => {
                 write!(f, "{url} answered with status {status}")
             }
@@ -206,7 +286,18 @@ impl fmt::Display for Error {
                 let message = excerpt(error.message.as_bytes());
                 write!(f, "the server answered: {message} ({})", error.code)
             }
-            Kind::InputRequired(_) => f.write_str("the server asks for input first"),
+            Kind::InputRequired(_, Unanswered::NoHandler) => {
+                f.write_str("the server asks for input first")
+            }
+            Kind::InputRequired(_, Unanswered::TooManyRounds(rounds)) => {
+                write!(f, "the server still asks for input after {rounds} rounds")
+            }
+            Kind::Input => f.write_str("the input that the server asks for could not be given"),
+            Kind::Tool(result) => {
+                let text = result.content.iter().find_map(ContentBlock::as_text);
+                let text = text.unwrap_or("(no text)");
+                write!(f, "the tool failed: {}", excerpt(text.as_bytes()))
+            }
             Kind::Protocol(fault) => fault.fmt(f, status),
             Kind::TooLarge { what, limit } => write!(f, "{what} is longer than {limit} bytes"),
         }
@@ -238,6 +329,10 @@ impl Fault {
             Self::InputNotAllowed => {
                 f.write_str("the server asks for input where the method does not allow it")
             }
+            Self::NotStructured => f.write_str("the tool gave no structured content"),
+            Self::NotAcknowledged => f.write_str("the subscription ended before it began"),
+            Self::PagesInCircles => f.write_str("the pages of the list go round in circles"),
+            Self::TooManyPages => write!(f, "the list has more than {} pages", Limits::PAGES),
         }
     }
 }

@@ -1,29 +1,37 @@
 //! One call's whole story, and the file to read first: fill in `_meta`, mirror the headers, encode, post,
-//! receive; and again, at most once each, in another version or with fresh tool definitions.
+//! receive; and again, at most once each, in another version or with fresh tool definitions, and for each round
+//! in which the server asks for input.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderMap, Response, StatusCode};
 use mcp_transport::header::{ParamHeaders, StandardHeaders};
-use mcp_transport::json::{Message, Notification};
+use mcp_transport::media::{self, BodyKind};
 use mcp_types::{
-    CallToolParams, ErrorCode, LogMessageParams, NotificationMethod, PaginatedParams,
-    ProgressParams, ProgressToken, RequestId, request,
+    CallToolParams, ErrorCode, InputRequired, PaginatedParams, ProgressToken, Request, RequestId,
+    request,
 };
+use tracing::{Instrument as _, Span};
 
-use crate::call::{LogCallback, Options, ProgressCallback};
+use crate::cache::{Mode, Slot};
+use crate::call::Options;
 use crate::client::Shared;
 use crate::deadline::Deadline;
-use crate::error::{Error, excerpt};
+use crate::endpoint::{Endpoint, ReplyBody};
+use crate::error::{Error, Fault, Kind, Unanswered};
+use crate::future::BoxFuture;
 use crate::limits::Limits;
+use crate::link::{Link, Reply};
+use crate::listener::{Listener, Nobody};
+use crate::messages::Messages;
 use crate::outgoing::{Outgoing, Typed};
-use crate::receive::{Answer, Observer, Receiver};
+use crate::receive::{Answer, Receiver};
+use crate::retry::only_reads;
+use crate::span;
 
 /// The future of an answer; it does all its work where it is polled.
-pub(crate) type Answering = Pin<Box<dyn Future<Output = Result<Answer, Error>> + Send>>;
+pub(crate) type Answering = BoxFuture<'static, Result<Answer, Error>>;
 
 /// Calls. Not generic over the method, so that it is compiled here and not in each crate that calls.
 pub(crate) fn run(
@@ -32,63 +40,159 @@ pub(crate) fn run(
     options: Options,
 ) -> Answering {
     Box::pin(async move {
-        let mut request = request?;
-        let deadline = Deadline::start(options.timeouts);
-        let mut exchange = Exchange { shared: &shared, options, deadline };
+        let (mut request, mut options) = (request?, options);
+        let mut deadline = Deadline::start(options.timeouts);
+        let exchange = Exchange { shared: &shared, options: &mut options, deadline: &mut deadline };
         exchange.run(&mut *request).await
     })
 }
 
-struct Exchange<'a> {
-    shared: &'a Shared,
-    options: Options,
-    deadline: Deadline,
+/// One call of several that share what is set on them and, where they are to end together, their deadline.
+pub(crate) struct Exchange<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) options: &'a mut Options,
+    pub(crate) deadline: &'a mut Deadline,
 }
 
 impl Exchange<'_> {
-    async fn run(&mut self, request: &mut dyn Outgoing) -> Result<Answer, Error> {
-        let own = Own::new(request, &self.options);
-        let (mut renegotiated, mut refreshed) = (false, false);
+    pub(crate) async fn run(mut self, request: &mut dyn Outgoing) -> Result<Answer, Error> {
+        let mode = self.options.cache;
+        let slot = match mode {
+            Mode::Bypass => None,
+            Mode::Use | Mode::Refresh => Slot::of(self.shared, &self.options.headers, request),
+        };
+        if mode == Mode::Use
+            && let Some(answer) = slot.as_ref().and_then(Slot::fresh)
+        {
+            return Ok(answer);
+        }
+        let answer = self.fetch(request).await?;
+        if let Some(slot) = slot
+            && !request.has_input()
+        {
+            slot.store(request, &answer.found);
+        }
+        Ok(answer)
+    }
+
+    /// Goes through the rounds that it takes.
+    async fn fetch(&mut self, request: &mut dyn Outgoing) -> Result<Answer, Error> {
+        let own = Own::new(request, self.options);
+        let mut retries = Retries::default();
+        let mut rounds = 0;
+        loop {
+            let answer = self.answer(request, own, &mut retries).await?;
+            if !self.options.answers || !request.may_need_input() {
+                return Ok(answer);
+            }
+            let Some(input) = answer.found.input_required() else {
+                return Ok(answer);
+            };
+            if let Err(error) = self.give_input(request, input, rounds).await {
+                return Err(error.with_head_of(answer.head));
+            }
+            rounds += 1;
+        }
+    }
+
+    /// Gets what the server asks for, and puts it into the request for the next round. Specification: Multi
+    /// Round-Trip Requests, Client Requirements.
+    async fn give_input(
+        &mut self,
+        request: &mut dyn Outgoing,
+        input: InputRequired,
+        rounds: usize,
+    ) -> Result<(), Error> {
+        let shared = self.shared;
+        if rounds >= shared.limits.input_rounds {
+            return Err(unanswered(input, Unanswered::TooManyRounds(rounds)));
+        }
+        let undeclared = shared.capabilities.missing(&input.required_capabilities()).is_some();
+        let answering = match shared.handlers.answer(input.input_requests()) {
+            Some(answering) if !undeclared => answering,
+            _ => return Err(unanswered(input, Unanswered::NoHandler)),
+        };
+        let (requests, state) = input.into_parts();
+        // The server has answered: what follows is the user's time, of which only the total is limited.
+        self.deadline.pause();
+        let responses = if requests.is_empty() {
+            self.deadline.race(tokio::time::sleep(Limits::STATE_PAUSE)).await?;
+            None
+        } else {
+            let answered = self.deadline.race(answering).await?;
+            Some(answered.map_err(|error| Error::new(Kind::Input).caused_by(error))?)
+        };
+        self.deadline.extend();
+        if request.set_input(responses, state) {
+            Ok(())
+        } else {
+            Err(Error::usage("the parameters of this method have no place for input"))
+        }
+    }
+
+    /// Sends the request and awaits its answer; and again, at most once each in all rounds, in another
+    /// version or with fresh tool definitions.
+    async fn answer(
+        &mut self,
+        request: &mut dyn Outgoing,
+        own: Own,
+        retries: &mut Retries,
+    ) -> Result<Answer, Error> {
         loop {
             let error = match self.round(request, own).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            if !renegotiated && own.version && self.renegotiate(&error) {
-                renegotiated = true;
-            } else if !refreshed && is_mismatch(&error) && request.tool_call().is_some() {
-                refreshed = true;
+            if !retries.renegotiated && own.version && self.renegotiate(&error) {
+                retries.renegotiated = true;
+            } else if !retries.refreshed && is_mismatch(&error) && request.tool_call().is_some() {
+                retries.refreshed = true;
+                self.shared.forget(request::ListTools::METHOD);
                 if let Err(failed) = self.refresh(request).await {
                     tracing::debug!(%failed, "the tools could not be listed again");
                     return Err(error);
                 }
-            } else {
+            } else if !self.pause_after(&error, request, retries.failed).await {
                 return Err(error);
+            } else {
+                retries.failed += 1;
             }
         }
     }
 
-    /// Sends the request under a new id and awaits its answer.
-    async fn round(&mut self, request: &mut dyn Outgoing, own: Own) -> Result<Answer, Error> {
-        let shared = self.shared;
-        let id = shared.next_id();
-        let token = self.fill_in(request, own, id);
-        let id = RequestId::from(id);
-        let body = request.encode(&id).map_err(|error| {
-            Error::usage("the parameters have no form in JSON").caused_by(error)
-        })?;
-        let plan = request.tool_call().and_then(|call| shared.catalog.plan(&call.name));
-        let body = Bytes::from(body);
-
-        let request = &*request;
-        let extra = &self.options.headers;
-        let headers = move || {
-            let mut headers = shared.endpoint.headers();
-            extra.apply(&mut headers);
-            mirror(request, plan.as_deref(), &mut headers)?;
-            Ok(headers)
+    /// Waits before a request is sent again that failed; returns whether it is to be.
+    async fn pause_after(&mut self, error: &Error, request: &dyn Outgoing, failed: u32) -> bool {
+        // A state may be good for one use only.
+        let is_idempotent =
+            (self.options.is_idempotent || only_reads(request.method())) && !request.has_input();
+        let retry = self.shared.retry;
+        let Some(pause) = retry.and_then(|retry| retry.pause(error, is_idempotent, failed)) else {
+            return false;
         };
-        let response = shared.endpoint.post(&headers, &body, &mut self.deadline).await?;
+        tracing::debug!(%error, ?pause, "a request is sent again");
+        self.deadline.pause();
+        let is_in_time = self.deadline.race(tokio::time::sleep(pause)).await.is_ok();
+        self.deadline.extend();
+        is_in_time
+    }
+
+    /// Sends the request and awaits its answer, in a span of its own.
+    async fn round(&mut self, request: &mut dyn Outgoing, own: Own) -> Result<Answer, Error> {
+        let span = span::of(request);
+        let answer = self.round_in(&span, request, own).instrument(span.clone()).await;
+        if let Err(error) = &answer {
+            span::failed(&span, error);
+        }
+        answer
+    }
+
+    async fn round_in(
+        &mut self,
+        span: &Span,
+        request: &mut dyn Outgoing,
+        own: Own,
+    ) -> Result<Answer, Error> {
+        let Sent { id, token, reply } = self.send(span, request, own).await?;
         let mut listener = Listener {
             token: token.as_ref(),
             resets: self.options.reset_on_progress,
@@ -96,12 +200,89 @@ impl Exchange<'_> {
             on_log: self.options.on_log.as_mut().map(|(_, callback)| callback),
         };
         let receiver = Receiver {
-            limits: &shared.limits,
-            url: &|| shared.endpoint.shown(),
-            deadline: &mut self.deadline,
+            limits: &self.shared.limits,
+            url: &|| self.shared.link.shown(),
+            deadline: self.deadline,
             observer: &mut listener,
         };
-        receiver.answer(response, &id).await
+        receiver.answer(reply, &id).await
+    }
+
+    /// Sends a request whose answer is a stream that stays open. Repeats it, once, in another version.
+    pub(crate) async fn open(mut self, request: &mut dyn Outgoing) -> Result<Opened, Error> {
+        let own = Own::new(request, self.options);
+        let error = match self.try_open(request, own).await {
+            Err(error) if own.version && self.renegotiate(&error) => error,
+            opened => return opened,
+        };
+        tracing::debug!(%error, "a stream is opened in another version");
+        self.try_open(request, own).await
+    }
+
+    async fn try_open(&mut self, request: &mut dyn Outgoing, own: Own) -> Result<Opened, Error> {
+        let Sent { id, reply, .. } = self.send(&Span::none(), request, own).await?;
+        let is_stream = match &reply {
+            Reply::Http(response) => {
+                response.status().is_success()
+                    && media::body_kind(response.headers()) == BodyKind::Sse
+            }
+            Reply::Lines(_) => true,
+        };
+        if is_stream {
+            return Ok(Opened { id, reply });
+        }
+        let receiver = Receiver {
+            limits: &self.shared.limits,
+            url: &|| self.shared.link.shown(),
+            deadline: self.deadline,
+            observer: &mut Nobody,
+        };
+        let answer = receiver.answer(reply, &id).await?;
+        Err(Error::protocol(Fault::NotAcknowledged).with_head_of(answer.head))
+    }
+
+    /// Sends the request under a new id.
+    async fn send(
+        &mut self,
+        span: &Span,
+        request: &mut dyn Outgoing,
+        own: Own,
+    ) -> Result<Sent, Error> {
+        let shared = self.shared;
+        let id = shared.next_id();
+        let token = self.fill_in(request, own, id);
+        let id = RequestId::from(id);
+        span::sent(span, request, &id);
+        let body = request.encode(&id).map_err(|error| {
+            Error::usage("the parameters have no form in JSON").caused_by(error)
+        })?;
+        let reply = match &shared.link {
+            Link::Http(endpoint) => Reply::Http(self.post(endpoint, &*request, body.into()).await?),
+            Link::Pipe(pipe) => {
+                let logs = self.options.on_log.is_some();
+                let sent = pipe.send(&id, body, token.clone(), logs, self.deadline);
+                Reply::Lines(Messages::Lines(sent.await?))
+            }
+        };
+        Ok(Sent { id, token, reply })
+    }
+
+    async fn post(
+        &mut self,
+        endpoint: &Endpoint,
+        request: &dyn Outgoing,
+        body: Bytes,
+    ) -> Result<Response<ReplyBody>, Error> {
+        let catalog = &self.shared.catalog;
+        let plan = request.tool_call().and_then(|call| catalog.plan(&call.name));
+        let extra = &self.options.headers;
+        let headers = move || {
+            let mut headers = endpoint.headers();
+            extra.apply(&mut headers);
+            mirror(request, plan.as_deref(), &mut headers)?;
+            Ok(headers)
+        };
+        endpoint.post(&headers, &body, self.deadline).await
     }
 
     /// Writes what every request says of itself, and returns the token of its progress. What the caller
@@ -113,6 +294,11 @@ impl Exchange<'_> {
         }
         if own.token {
             meta.progress_token = Some(id.into());
+        }
+        if own.trace
+            && let Some(trace) = &self.shared.trace_context
+        {
+            meta.set_trace_context(&trace());
         }
         if meta.client_info.is_none() {
             meta.client_info.clone_from(&self.shared.info);
@@ -146,7 +332,7 @@ impl Exchange<'_> {
         let mut params = PaginatedParams::default();
         for _ in 0..Limits::REFRESH_PAGES {
             let mut list = Typed::<request::ListTools>(params);
-            let own = Own { version: true, token: false };
+            let own = Own { version: true, token: false, trace: true };
             let answer = self.round(&mut list, own).await?;
             let Some(mut page) = answer.found.outcome::<request::ListTools>()?.complete() else {
                 break;
@@ -164,11 +350,34 @@ impl Exchange<'_> {
     }
 }
 
+/// A request that was sent, and the reply that begins.
+struct Sent {
+    id: RequestId,
+    token: Option<ProgressToken>,
+    reply: Reply,
+}
+
+/// A stream that was opened by the request `id`.
+pub(crate) struct Opened {
+    pub(crate) id: RequestId,
+    pub(crate) reply: Reply,
+}
+
+/// What a call has been repeated for.
+#[derive(Default)]
+struct Retries {
+    renegotiated: bool,
+    refreshed: bool,
+    /// How often the network failed.
+    failed: u32,
+}
+
 /// Which members of `_meta` are the client's to fill in anew for every round.
 #[derive(Clone, Copy)]
 struct Own {
     version: bool,
     token: bool,
+    trace: bool,
 }
 
 impl Own {
@@ -177,6 +386,7 @@ impl Own {
         let wants_progress = options.on_progress.is_some() || options.reset_on_progress;
         Self {
             version: meta.protocol_version.is_none(),
+            trace: !meta.other.contains_key("traceparent"),
             token: meta.progress_token.is_none() && wants_progress,
         }
     }
@@ -205,69 +415,12 @@ fn mirror(
     Ok(())
 }
 
+fn unanswered(input: InputRequired, why: Unanswered) -> Error {
+    Error::new(Kind::InputRequired(input, why))
+}
+
+/// Whether the server refused the headers, before it did anything: only then is it safe to call again.
 fn is_mismatch(error: &Error) -> bool {
-    error.rpc().is_some_and(|error| error.code == ErrorCode::HEADER_MISMATCH)
-}
-
-/// Hands the notifications of one round to the caller.
-struct Listener<'a> {
-    token: Option<&'a ProgressToken>,
-    resets: bool,
-    on_progress: Option<&'a mut ProgressCallback>,
-    on_log: Option<&'a mut LogCallback>,
-}
-
-impl Observer for Listener<'_> {
-    fn see(&mut self, _raw: &Bytes, message: &Message<'_>) -> bool {
-        let Message::Notification(notification) = message else {
-            return false;
-        };
-        match NotificationMethod::from_name(&notification.method) {
-            Some(NotificationMethod::Progress) => self.progress(notification),
-            Some(NotificationMethod::LogMessage) => {
-                self.log(notification);
-                false
-            }
-            _ => {
-                let method = excerpt(notification.method.as_bytes());
-                tracing::debug!(method, "a notification nobody waits for");
-                false
-            }
-        }
-    }
-}
-
-impl Listener<'_> {
-    fn progress(&mut self, notification: &Notification<'_>) -> bool {
-        if self.on_progress.is_none() && !self.resets {
-            return false;
-        }
-        match serde_json::from_str::<ProgressParams>(notification.params.raw()) {
-            // A token of another type, or of another call, is none of ours.
-            Ok(progress) if Some(&progress.progress_token) == self.token => {
-                if let Some(callback) = &mut self.on_progress {
-                    callback(progress);
-                }
-                self.resets
-            }
-            Ok(_) => {
-                tracing::debug!("progress of something else");
-                false
-            }
-            Err(error) => {
-                tracing::trace!(%error, "progress that cannot be read");
-                false
-            }
-        }
-    }
-
-    fn log(&mut self, notification: &Notification<'_>) {
-        let Some(callback) = &mut self.on_log else {
-            return;
-        };
-        match serde_json::from_str::<LogMessageParams>(notification.params.raw()) {
-            Ok(message) => callback(message),
-            Err(error) => tracing::trace!(%error, "a log message that cannot be read"),
-        }
-    }
+    error.status() == Some(StatusCode::BAD_REQUEST)
+        && error.rpc().is_some_and(|error| error.code == ErrorCode::HEADER_MISMATCH)
 }

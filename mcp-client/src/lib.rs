@@ -30,7 +30,34 @@
 //! Each request is complete in itself: version, identity and capabilities travel with it, so there is no
 //! handshake and no session. A [`Call`] is a builder: what is set on it counts for it alone, and it owns what
 //! it needs, so that it can be spawned. [`Client::call`] makes calls of any method; [`HttpTransport`] sends
-//! messages made elsewhere.
+//! messages made elsewhere, and [`Call::raw`] gives results as they came, for those who pass them on.
+//!
+//! # Transports
+//!
+//! [`Client::http`] speaks HTTP, [`Client::spawn`] starts a server as a process and speaks to it over its standard
+//! streams, [`Client::over`] speaks over any other byte stream, and [`Client::in_process`] calls a server in the
+//! same process, without a socket, for tests and embedding. Calls are the same over all of them.
+//!
+//! # Lists
+//!
+//! [`Client::list_tools`] and its like give one page; [`Call::all`] gives the whole list, and [`Call::pages`] the
+//! pages as they are asked for. Lists that go round in circles or never end are errors.
+//!
+//! # Input
+//!
+//! A server may ask for something before it can finish a call: a form to be filled in, a page to be visited, a model
+//! to be asked, roots. Functions set on the builder ([`on_elicit`](ClientBuilder::on_elicit) and its like) or an
+//! [`InputHandler`] answer; the client declares exactly what they can, and repeats the call with the answers, in as
+//! many rounds as it takes. [`Client::call`] leaves that to the caller, and gives an
+//! [`Outcome`](types::Outcome). Specification: Multi Round-Trip Requests.
+//!
+//! # Changes and the cache
+//!
+//! [`Client::listen`] gives a stream of [`Change`]s, on demand opened again whenever it is lost. Results that say
+//! how long they stay fresh are kept for that time in a [`Cache`], by authorization context where they are
+//! private, and dropped when a change that is listened for concerns them; so a change is noticed when
+//! [`Changes::next`] is. [`bypass_cache`](Call::bypass_cache) and [`refresh_cache`](Call::refresh_cache) are for
+//! single calls, [`no_cache`](ClientBuilder::no_cache) is for all.
 //!
 //! # The way of a call
 //!
@@ -38,14 +65,15 @@
 //! standard headers repeat parts of it, and so do the arguments that a tool wants mirrored. The answer is one
 //! JSON body or a stream of *frames*, whichever the server chooses, and what it says is an *outcome*: complete,
 //! or a request for input. A call is repeated, under a new id and once each, in another version if the server
-//! speaks another, and with fresh tool definitions if its headers were refused. It is never repeated because
-//! the network failed.
+//! speaks another, and with fresh tool definitions if its headers were refused; and for each round of input. When
+//! the network failed it is repeated where a [`Retry`] policy is set that says so.
 //!
 //! # Cancellation
 //!
 //! Dropping the future of a call cancels it: on HTTP/1.1 its connection is closed, on HTTP/2 its stream is
-//! reset, and the server drops the work. No message is sent for it. A future that is dropped has lost its
-//! answer: the server may have done the work. Timeouts do the same.
+//! reset, and the server drops the work; no message is sent for it. Over a byte stream, which all calls share, a
+//! message is. A future that is dropped has lost its answer: the server may have done the work. Timeouts do the
+//! same.
 //!
 //! # Errors
 //!
@@ -56,6 +84,16 @@
 //! ([`is_protocol`](Error::is_protocol)), missing rights ([`is_auth`](Error::is_auth)); and it has the server's
 //! own error ([`rpc`](Error::rpc)), the status and the headers. A tool that fails is no error but a result
 //! that [says so](types::CallToolResult::is_error).
+//!
+//! # Telemetry
+//!
+//! Each request has a span at INFO, with the names of OpenTelemetry's semantic conventions for MCP:
+//! `mcp.method.name`, `gen_ai.tool.name`, `jsonrpc.request.id`, `error.type` and so on, and `otel.name` for
+//! exporters. [`trace_context`](ClientBuilder::trace_context) sends the trace along.
+//!
+//! # Tests
+//!
+//! [`testing`] has a server that plays a script, with all that can go wrong, and a record of what passes.
 //!
 //! # Limits and secrets
 //!
@@ -68,27 +106,48 @@
 //! [`http2_prior_knowledge`](ClientBuilder::http2_prior_knowledge), HTTP/2. TLS and the like come as a
 //! [`connector`](ClientBuilder::connector), a whole HTTP stack as a [`service`](ClientBuilder::service).
 
+mod backoff;
 mod body;
 mod builder;
+mod cache;
 mod call;
 mod catalog;
+mod child;
 mod client;
 mod deadline;
 mod endpoint;
 mod error;
 mod exchange;
+mod future;
 mod headers;
+mod input;
 mod limits;
+mod link;
+mod listen;
+mod listener;
+mod messages;
 mod outgoing;
+mod pages;
+mod pipe;
 mod receive;
+mod retry;
+mod span;
+pub mod testing;
 mod transport;
 
+pub use backoff::Backoff;
 pub use builder::ClientBuilder;
+pub use cache::{Cache, CacheKey, CacheStore, CachedAnswer, MemoryStore};
 pub use call::{Call, CallFuture};
 pub use client::Client;
 pub use error::{BoxError, Error};
+pub use future::BoxFuture;
+pub use input::{InputHandler, IntoAnswer};
 pub use limits::Limits;
+pub use listen::{Change, Changes, End, Listen};
 pub use mcp_transport::header::encode_value;
 pub use mcp_transport::json::scan;
 pub use mcp_types as types;
+pub use pages::{Collecting, Pages};
+pub use retry::Retry;
 pub use transport::{HttpTransport, SendMessage, Subscription};

@@ -10,7 +10,7 @@ use mcp_transport::limits::MAX_EVENT;
 pub struct Limits {
     /// Bytes of a JSON reply. Default is [`BODY`](Self::BODY).
     pub body: usize,
-    /// Bytes of one event of a stream. Default is [`EVENT`](Self::EVENT).
+    /// Bytes of one event of a stream, or of one line where lines carry messages. Default is [`EVENT`](Self::EVENT).
     pub event: usize,
     /// Bytes of a JSON body under an error status; one that is longer counts as no JSON. Default is
     /// [`ERROR_BODY`](Self::ERROR_BODY).
@@ -21,6 +21,13 @@ pub struct Limits {
     /// Bytes of names and input schemas that the remembered tools may have; over it likewise. Default is
     /// [`CATALOG_BYTES`](Self::CATALOG_BYTES).
     pub catalog_bytes: usize,
+    /// How often one call answers a server that asks for input. Default is
+    /// [`INPUT_ROUNDS`](Self::INPUT_ROUNDS).
+    pub input_rounds: usize,
+    /// Answers in the client's own cache. Default is [`CACHE_ENTRIES`](Self::CACHE_ENTRIES).
+    pub cache_entries: usize,
+    /// Bytes of the answers in the client's own cache. Default is [`CACHE_BYTES`](Self::CACHE_BYTES).
+    pub cache_bytes: usize,
 }
 
 impl Limits {
@@ -34,6 +41,14 @@ impl Limits {
     pub const CATALOG_TOOLS: usize = 1024;
     /// 4 MiB: room for 1,024 tools with schemas of 4 KiB.
     pub const CATALOG_BYTES: usize = 4 * 1024 * 1024;
+    /// 10 rounds: a form of many pages fits in, a server that asks for ever is stopped before the user loses
+    /// patience.
+    pub const INPUT_ROUNDS: usize = 10;
+    /// 256 answers: all lists of a server and the resources that an application has open.
+    pub const CACHE_ENTRIES: usize = 256;
+    /// 16 MiB of answers: lists are a few hundred kilobytes at most, and large resources are better read again
+    /// than kept.
+    pub const CACHE_BYTES: usize = 16 * 1024 * 1024;
 
     /// 5 redirects followed for one request, as browsers' `fetch` implementations for servers do. Not
     /// configurable.
@@ -41,6 +56,23 @@ impl Limits {
     /// 64 pages of tools read to find the one whose headers were refused: with pages of 100 tools, far
     /// above any list in use. Not configurable.
     pub const REFRESH_PAGES: usize = 64;
+    /// 1,000 pages of one list are read by [`Pages`](crate::Pages): with pages of 100 entries, more than any
+    /// server in use has, and an end to lists that have none. Not configurable.
+    pub const PAGES: usize = 1000;
+    /// 250 ms before a request is repeated for a server that asks for nothing but that: it waits for something,
+    /// and should not be asked at the speed of the network. Not configurable.
+    pub const STATE_PAUSE: Duration = Duration::from_millis(250);
+    /// 16 requests wait to be written to a byte stream; more wait with their callers, whose time counts. Not
+    /// configurable.
+    pub const PIPE_WRITES: usize = 16;
+    /// 1,024 messages of one call or subscription over a byte stream wait to be read. Beyond that progress and
+    /// logs are dropped, and a subscription is lost. Not configurable.
+    pub const PIPE_MESSAGES: usize = 1024;
+    /// 16 MiB of such messages, the response not counted. Not configurable.
+    pub const PIPE_BYTES: usize = 16 * 1024 * 1024;
+    /// 10 lines on a byte stream that are no messages are warned of: enough to see what they are. Not
+    /// configurable.
+    pub const JUNK_WARNINGS: usize = 10;
     /// 1 KiB of a body that is no JSON-RPC is read for an error's text. Not configurable.
     pub const EXCERPT_BYTES: usize = 1024;
     /// 200 characters of a peer's text stand in an error's message: enough to recognise a page or a
@@ -56,8 +88,9 @@ impl Limits {
     pub const CONNECT_TIME: Duration = Duration::from_secs(10);
     /// 32 idle connections are kept, one for each of as many calls at once. Not configurable.
     pub const IDLE_CONNECTIONS: usize = 32;
-    /// 60 s that a connection is kept idle: what proxies commonly grant. Not configurable.
-    pub const IDLE_TIME: Duration = Duration::from_secs(60);
+    /// 30 s that a connection is kept idle: less than servers and proxies commonly grant, so that no call goes into
+    /// one that is being closed. Not configurable.
+    pub const IDLE_TIME: Duration = Duration::from_secs(30);
     /// 30 s between the pings of a busy HTTP/2 connection, and before TCP probes an idle one: finds out
     /// peers that vanished well before a call's time is up. Not configurable.
     pub const PROBE_AFTER: Duration = Duration::from_secs(30);
@@ -71,6 +104,9 @@ impl Default for Limits {
             error_body: Self::ERROR_BODY,
             catalog_tools: Self::CATALOG_TOOLS,
             catalog_bytes: Self::CATALOG_BYTES,
+            input_rounds: Self::INPUT_ROUNDS,
+            cache_entries: Self::CACHE_ENTRIES,
+            cache_bytes: Self::CACHE_BYTES,
         }
     }
 }

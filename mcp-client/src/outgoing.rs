@@ -3,7 +3,8 @@
 use std::any::Any;
 
 use mcp_types::{
-    CallToolParams, HasMeta, Outcome, Request, RequestId, RequestMessage, RequestMeta, request,
+    CallToolParams, HasMeta, InputRequired, InputResponses, Outcome, Request, RequestId,
+    RequestMessage, RequestMeta, RequestState, request,
 };
 
 use crate::error::{Error, Fault, undecodable};
@@ -18,6 +19,19 @@ pub(crate) trait Outgoing: Send + Sync {
     fn meta_mut(&mut self) -> &mut RequestMeta;
     /// The parameters of a tool call, whose arguments may have to be mirrored.
     fn tool_call(&self) -> Option<&CallToolParams>;
+    /// Whether the server may ask for input first.
+    fn may_need_input(&self) -> bool;
+    /// Whether the result may say how long it is fresh.
+    fn is_cacheable(&self) -> bool;
+    /// Whether it brings back answers or a state.
+    fn has_input(&self) -> bool;
+    /// Whether this is a final result of the method.
+    fn is_complete(&self, found: &Found) -> bool;
+    /// The parameters.
+    fn params(&self) -> serde_json::Result<String>;
+    /// Puts in what a retry brings back; returns whether there is a place for it.
+    fn set_input(&mut self, responses: Option<InputResponses>, state: Option<RequestState>)
+    -> bool;
     /// The whole message.
     fn encode(&self, id: &RequestId) -> serde_json::Result<Vec<u8>>;
 }
@@ -47,12 +61,50 @@ impl<R: Request> Outgoing for Typed<R> {
         params.downcast_ref().filter(|_| R::METHOD == request::CallTool::METHOD)
     }
 
+    fn may_need_input(&self) -> bool {
+        R::MAY_NEED_INPUT
+    }
+
+    fn is_cacheable(&self) -> bool {
+        R::CACHEABLE
+    }
+
+    fn has_input(&self) -> bool {
+        R::has_input(&self.0)
+    }
+
+    fn is_complete(&self, found: &Found) -> bool {
+        matches!(found.outcome::<R>(), Ok(Outcome::Complete(_)))
+    }
+
+    fn params(&self) -> serde_json::Result<String> {
+        serde_json::to_string(&self.0)
+    }
+
+    fn set_input(
+        &mut self,
+        responses: Option<InputResponses>,
+        state: Option<RequestState>,
+    ) -> bool {
+        R::set_input(&mut self.0, responses, state)
+    }
+
     fn encode(&self, id: &RequestId) -> serde_json::Result<Vec<u8>> {
         serde_json::to_vec(&RequestMessage::new(id.clone(), R::METHOD, &self.0))
     }
 }
 
 impl Found {
+    /// What the server asks for, if that is the result and can be read; [`outcome`](Self::outcome) says why
+    /// it cannot.
+    pub(crate) fn input_required(&self) -> Option<InputRequired> {
+        let tag: Box<str> = serde_json::from_slice(self.tag.as_deref()?).ok()?;
+        if *tag != *InputRequired::RESULT_TYPE {
+            return None;
+        }
+        serde_json::from_slice(&self.result).ok()
+    }
+
     /// The outcome of `R`.
     ///
     /// # Errors

@@ -5,24 +5,25 @@
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::response::Parts;
-use http::{HeaderMap, Response, StatusCode};
+use http::{Response, StatusCode};
 use http_body::Body;
 use mcp_transport::json::{self, Message, ScanError, scan};
 use mcp_transport::media::{self, BodyKind};
-use mcp_transport::sse::{EventStream, StreamError};
 use mcp_types::{ErrorObject, RequestId};
 
-use crate::body::{Collected, collect, settle, skip};
+use crate::body::{Collected, collect, skip};
 use crate::deadline::Deadline;
 use crate::endpoint::ReplyBody;
-use crate::error::{BoxError, Error, Fault, Kind, excerpt, undecodable};
+use crate::error::{BoxError, Error, Fault, Head, Kind, excerpt, undecodable};
 use crate::limits::Limits;
+use crate::link::Reply;
+use crate::messages::Messages;
 
 /// The answer to a request: its result, found but not decoded, and what came with it.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
+    /// What is known of the HTTP response, if there was one.
+    pub(crate) head: Option<Head>,
     pub(crate) found: Found,
 }
 
@@ -56,11 +57,14 @@ impl Receiver<'_> {
     ///
     /// # Errors
     /// When the server refused or the response is an error; when there is none, or another one.
-    pub(crate) async fn answer(
-        mut self,
-        response: Response<ReplyBody>,
-        id: &RequestId,
-    ) -> Result<Answer, Error> {
+    pub(crate) async fn answer(mut self, reply: Reply, id: &RequestId) -> Result<Answer, Error> {
+        let response = match reply {
+            Reply::Http(response) => response,
+            Reply::Lines(messages) => {
+                let found = self.read_messages(messages, id).await?;
+                return Ok(Answer { head: None, found });
+            }
+        };
         let (head, body) = response.into_parts();
         let found = if head.status.is_success() {
             self.read(&head, body, id).await
@@ -68,7 +72,10 @@ impl Receiver<'_> {
             Err(self.refusal(&head, body, Some(id)).await)
         };
         match found {
-            Ok(found) => Ok(Answer { status: head.status, headers: head.headers, found }),
+            Ok(found) => {
+                let Parts { status, headers, .. } = head;
+                Ok(Answer { head: Some(Head { status, headers }), found })
+            }
             Err(error) => Err(error.with_head(head.status, head.headers)),
         }
     }
@@ -102,7 +109,9 @@ impl Receiver<'_> {
         }
         match media::body_kind(&head.headers) {
             BodyKind::Json => self.read_json(body, id).await,
-            BodyKind::Sse => self.read_stream(body, id).await,
+            BodyKind::Sse => {
+                self.read_messages(Messages::of_events(body, self.limits.event), id).await
+            }
             BodyKind::Other => {
                 let found = head.headers.get(CONTENT_TYPE);
                 let found = found.map(|found| excerpt(found.as_bytes()));
@@ -135,24 +144,24 @@ impl Receiver<'_> {
         }
     }
 
-    async fn read_stream(&mut self, body: ReplyBody, id: &RequestId) -> Result<Found, Error> {
-        let mut events = EventStream::new(body, self.limits.event);
+    async fn read_messages(
+        &mut self,
+        mut messages: Messages,
+        id: &RequestId,
+    ) -> Result<Found, Error> {
         loop {
-            let event = match self.deadline.race(events.next()).await? {
-                Some(event) => event.map_err(stream_failed)?,
+            let raw = match self.deadline.race(messages.next()).await? {
+                Some(message) => message?,
                 None => return Err(Error::protocol(Fault::StreamEnded)),
             };
-            if !event.is_message() {
-                continue;
-            }
-            let message = scan(&event.data).map_err(not_a_message)?;
-            if self.observer.see(&event.data, &message) {
+            let message = scan(&raw).map_err(not_a_message)?;
+            if self.observer.see(&raw, &message) {
                 self.deadline.extend();
             }
             match message {
                 Message::Response(response) => {
-                    let found = find(&event.data, &response, id);
-                    settle(events).await;
+                    let found = find(&raw, &response, id);
+                    messages.settle().await;
                     return found;
                 }
                 Message::Notification(_) => {}
@@ -199,7 +208,11 @@ async fn begin(mut body: ReplyBody, limit: usize) -> Bytes {
 }
 
 /// The result in a response to the request `id`.
-fn find(raw: &Bytes, response: &json::Response<'_>, id: &RequestId) -> Result<Found, Error> {
+pub(crate) fn find(
+    raw: &Bytes,
+    response: &json::Response<'_>,
+    id: &RequestId,
+) -> Result<Found, Error> {
     let is_error = matches!(response.outcome, json::Outcome::Error(_));
     match &response.id {
         Some(found) if found == id => {}
@@ -222,20 +235,10 @@ fn find(raw: &Bytes, response: &json::Response<'_>, id: &RequestId) -> Result<Fo
     }
 }
 
-fn not_a_message(error: ScanError) -> Error {
+pub(crate) fn not_a_message(error: ScanError) -> Error {
     Error::protocol(Fault::NotAMessage).caused_by(error)
 }
 
 fn broke_off(error: BoxError) -> Error {
     Error::new(Kind::Body).caused_by(error)
-}
-
-fn stream_failed(error: StreamError<BoxError>) -> Error {
-    match error {
-        StreamError::TooLong(too_long) => {
-            Error::new(Kind::TooLarge { what: "an event of the reply", limit: too_long.limit })
-        }
-        StreamError::Body(error) => broke_off(error),
-        other => Error::new(Kind::Body).caused_by(other.to_string()),
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::{Future, IntoFuture, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Poll;
 
@@ -16,8 +16,10 @@ use tokio::sync::watch;
 use crate::deadline::{Deadline, Timeouts};
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Kind};
+use crate::future::BoxFuture;
 use crate::headers::ExtraHeaders;
 use crate::limits::Limits;
+use crate::link::Reply;
 use crate::receive::{Observer, Receiver};
 
 /// The HTTP transport by itself, for messages that are made elsewhere: gateways, bridges, tools that test.
@@ -126,6 +128,7 @@ impl HttpTransport {
             shared: Arc::clone(&self.shared),
             message: message.into(),
             headers: Ok(ExtraHeaders::default()),
+            on_message: None,
         }
     }
 }
@@ -154,9 +157,17 @@ pub struct SendMessage {
     shared: Arc<Shared>,
     message: Bytes,
     headers: Result<ExtraHeaders, Error>,
+    on_message: Option<ReplyCallback>,
 }
 
 impl SendMessage {
+    /// Has `callback` called with every message of this reply, as it came: notifications first, the response
+    /// last. Those who [subscribed](HttpTransport::subscribe) get them as well.
+    pub fn on_message(mut self, callback: impl FnMut(&Bytes) + Send + 'static) -> Self {
+        self.on_message = Some(Box::new(callback));
+        self
+    }
+
     /// Sends a header, in place of the transport's own of that name. `Mcp-Param-*` may be set, with values
     /// from [`encode_value`](crate::encode_value); what else is the protocol's own is refused.
     pub fn header<N, V>(mut self, name: N, value: V) -> Self
@@ -175,7 +186,7 @@ impl SendMessage {
 
 impl IntoFuture for SendMessage {
     type Output = Result<(), Error>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
@@ -185,7 +196,8 @@ impl IntoFuture for SendMessage {
                 return Err(Error::new(Kind::Stopped));
             }
             let headers = self.headers?;
-            let mut posted = pin!(self.shared.post(&self.message, &headers));
+            let listeners = Listeners { everyone: &self.shared.subscribers, own: self.on_message };
+            let mut posted = pin!(self.shared.post(&self.message, &headers, listeners));
             // The sender lives in `shared`, so this ends only by a stop.
             let mut stopped = pin!(turns.wait_for(|now| *now != turn));
             poll_fn(|cx| match stopped.as_mut().poll(cx) {
@@ -213,7 +225,12 @@ impl Shared {
         })
     }
 
-    async fn post(&self, message: &Bytes, extra: &ExtraHeaders) -> Result<(), Error> {
+    async fn post(
+        &self,
+        message: &Bytes,
+        extra: &ExtraHeaders,
+        mut listeners: Listeners<'_>,
+    ) -> Result<(), Error> {
         let (id, standard) = self.read(message)?;
         let headers = || {
             let mut headers = self.endpoint.headers();
@@ -227,11 +244,11 @@ impl Shared {
             limits: &self.limits,
             url: &|| self.endpoint.shown(),
             deadline: &mut deadline,
-            observer: &mut Everyone(&self.subscribers),
+            observer: &mut listeners,
         };
         match id {
             None => receiver.acceptance(response).await,
-            Some(id) => match receiver.answer(response, &id).await {
+            Some(id) => match receiver.answer(Reply::Http(response), &id).await {
                 Err(error) if is_answer(&error) => Ok(()),
                 answer => answer.map(drop),
             },
@@ -293,6 +310,7 @@ impl fmt::Debug for Subscription {
     }
 }
 
+type ReplyCallback = Box<dyn FnMut(&Bytes) + Send>;
 type Callback = Arc<dyn Fn(&Bytes) + Send + Sync>;
 
 #[derive(Default)]
@@ -301,13 +319,19 @@ struct Subscribers {
     next: u64,
 }
 
-/// Hands messages to all subscribers.
-struct Everyone<'a>(&'a Mutex<Subscribers>);
+/// Hands messages to all subscribers, and to the one of this reply alone.
+struct Listeners<'a> {
+    everyone: &'a Mutex<Subscribers>,
+    own: Option<ReplyCallback>,
+}
 
-impl Observer for Everyone<'_> {
+impl Observer for Listeners<'_> {
     fn see(&mut self, raw: &Bytes, _message: &Message<'_>) -> bool {
+        if let Some(callback) = &mut self.own {
+            callback(raw);
+        }
         // A copy, so that callbacks may subscribe and unsubscribe.
-        let callbacks = lock(self.0).callbacks.clone();
+        let callbacks = lock(self.everyone).callbacks.clone();
         for (_, callback) in callbacks {
             callback(raw);
         }

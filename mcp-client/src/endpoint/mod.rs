@@ -104,6 +104,11 @@ pub(crate) fn parse_url(url: &str) -> Result<Uri, Error> {
     if authority.host().is_empty() {
         return Err(Error::usage("the URL has no host"));
     }
+    // What is no port would be taken for none, and the request sent to another server.
+    let port = authority.as_str().rsplit_once(':').filter(|(_, port)| !port.ends_with(']'));
+    if port.is_some_and(|(_, port)| !port.is_empty()) && authority.port_u16().is_none() {
+        return Err(Error::usage("the URL has a port that is none"));
+    }
     if authority.as_str().contains('@') {
         return Err(Error::usage("the URL holds credentials: set an authorization header instead"));
     }
@@ -124,6 +129,9 @@ mod tests {
     fn addresses() {
         for url in ["http://h", "https://h:1/p?q", "http://[::1]:8080/mcp", "HTTP://H/"] {
             parse_url(url).unwrap();
+        }
+        for url in ["http://h:65536/", "http://[::1]:99999/"] {
+            assert!(parse_url(url).unwrap_err().is_usage(), "{url}");
         }
         for url in ["", "/mcp", "h:80", "localhost", "ftp://h/", "http://", "http://u:p@h/", "a b"]
         {

@@ -7,15 +7,25 @@
 )]
 
 mod answers;
+mod cache;
 mod catalog;
+mod child;
 mod connections;
 mod headers;
+mod input;
 mod layers;
 mod limits;
+mod listen;
+mod pages;
+mod pipe;
 mod redirects;
+mod retry;
+mod spans;
 mod streams;
 mod support;
+mod testing;
 mod time;
 mod transport;
+mod typed;
 mod version;
 mod wire;

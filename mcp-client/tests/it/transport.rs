@@ -114,3 +114,26 @@ async fn whatever_answers_a_notification_is_fine() {
     }
     transport.send(CALL).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_reply_has_a_listener_of_its_own() {
+    let refusal = Reply::body("400 Bad Request", "application/json", &error(-32602, "2"));
+    let server = Server::start([Reply::sse(&[LOG, &result(OK)]), refusal]).await;
+    let transport = server.builder().build_transport().unwrap();
+    transport.start().unwrap();
+    let hear = |heard: &Heard| {
+        let heard = Arc::clone(heard);
+        move |message: &bytes::Bytes| {
+            heard.lock().unwrap().push(String::from_utf8(message.to_vec()).unwrap());
+        }
+    };
+    let (everything, _subscription) = listen(&transport);
+    let (first, second) = (Heard::default(), Heard::default());
+    transport.send(CALL).on_message(hear(&first)).await.unwrap();
+    transport.send(CALL).on_message(hear(&second)).await.unwrap_err();
+
+    let id = |text: String| text.replace("{id}", "\"a\"");
+    assert_eq!(*first.lock().unwrap(), [LOG.to_owned(), id(result(OK))]);
+    assert_eq!(*second.lock().unwrap(), [id(error(-32602, "2"))]);
+    assert_eq!(everything.lock().unwrap().len(), 3);
+}

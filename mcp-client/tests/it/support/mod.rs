@@ -4,7 +4,7 @@ mod memory;
 mod socket;
 
 pub(crate) use memory::{Memory, Piece};
-pub(crate) use socket::{Reply, Server};
+pub(crate) use socket::{Reply, Request, Server};
 
 use mcp_client::{Client, Error};
 

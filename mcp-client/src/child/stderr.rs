@@ -1,0 +1,40 @@
+//! What a server's process writes to its standard error. Specification: stdio.
+
+use bytes::BytesMut;
+use mcp_transport::line::Decoder;
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// Gets each line, without its end.
+pub(crate) type StderrCallback = Box<dyn FnMut(&str) + Send + Sync>;
+
+/// Reads lines to the end: a process whose output nobody reads would stand still.
+pub(super) async fn read<R: AsyncRead + Unpin>(
+    mut stderr: R,
+    mut callback: Option<StderrCallback>,
+) {
+    let mut decoder = Decoder::new(LINE);
+    let mut buffer = BytesMut::new();
+    let mut tell = |line: &[u8]| {
+        let line = String::from_utf8_lossy(line);
+        match &mut callback {
+            Some(callback) => callback(&line),
+            None => tracing::debug!(%line, "the server's standard error"),
+        }
+    };
+    loop {
+        buffer.reserve(LINE);
+        if stderr.read_buf(&mut buffer).await.unwrap_or(0) == 0 {
+            break;
+        }
+        decoder.push(buffer.split().freeze());
+        while let Some(line) = decoder.next() {
+            line.iter().for_each(|line| tell(line));
+        }
+    }
+    if let Some(Ok(line)) = decoder.finish() {
+        tell(&line);
+    }
+}
+
+/// 16 KiB a line: longer ones are no log, and are passed over.
+const LINE: usize = 16 * 1024;

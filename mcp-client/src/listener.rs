@@ -1,0 +1,81 @@
+//! `Listener`: the progress and the log messages of one call.
+
+use bytes::Bytes;
+use mcp_transport::json::{Message, Notification};
+use mcp_types::{LogMessageParams, NotificationMethod, ProgressParams, ProgressToken};
+
+use crate::call::{LogCallback, ProgressCallback};
+use crate::error::excerpt;
+use crate::receive::Observer;
+
+/// Hands the notifications of one round to the caller.
+pub(crate) struct Listener<'a> {
+    pub(crate) token: Option<&'a ProgressToken>,
+    pub(crate) resets: bool,
+    pub(crate) on_progress: Option<&'a mut ProgressCallback>,
+    pub(crate) on_log: Option<&'a mut LogCallback>,
+}
+
+impl Observer for Listener<'_> {
+    fn see(&mut self, _raw: &Bytes, message: &Message<'_>) -> bool {
+        let Message::Notification(notification) = message else {
+            return false;
+        };
+        match NotificationMethod::from_name(&notification.method) {
+            Some(NotificationMethod::Progress) => self.progress(notification),
+            Some(NotificationMethod::LogMessage) => {
+                self.log(notification);
+                false
+            }
+            _ => {
+                let method = excerpt(notification.method.as_bytes());
+                tracing::debug!(method, "a notification nobody waits for");
+                false
+            }
+        }
+    }
+}
+
+impl Listener<'_> {
+    fn progress(&mut self, notification: &Notification<'_>) -> bool {
+        if self.on_progress.is_none() && !self.resets {
+            return false;
+        }
+        match serde_json::from_str::<ProgressParams>(notification.params.raw()) {
+            // A token of another type, or of another call, is none of ours.
+            Ok(progress) if Some(&progress.progress_token) == self.token => {
+                if let Some(callback) = &mut self.on_progress {
+                    callback(progress);
+                }
+                self.resets
+            }
+            Ok(_) => {
+                tracing::debug!("progress of something else");
+                false
+            }
+            Err(error) => {
+                tracing::trace!(%error, "progress that cannot be read");
+                false
+            }
+        }
+    }
+
+    fn log(&mut self, notification: &Notification<'_>) {
+        let Some(callback) = &mut self.on_log else {
+            return;
+        };
+        match serde_json::from_str::<LogMessageParams>(notification.params.raw()) {
+            Ok(message) => callback(message),
+            Err(error) => tracing::trace!(%error, "a log message that cannot be read"),
+        }
+    }
+}
+
+/// Hears nothing.
+pub(crate) struct Nobody;
+
+impl Observer for Nobody {
+    fn see(&mut self, _raw: &Bytes, _message: &Message<'_>) -> bool {
+        false
+    }
+}

@@ -1,0 +1,231 @@
+//! `Pages`: a list, page by page. Specification: Pagination.
+
+use std::collections::HashSet;
+use std::collections::hash_map::RandomState;
+use std::fmt;
+use std::hash::BuildHasher;
+
+use mcp_types::{Cursor, ErrorCode, Page, PaginatedParams, Request};
+
+use crate::cache::{Mode, Slot};
+use crate::call::{Finish, Options};
+use crate::client::Client;
+use crate::deadline::Deadline;
+use crate::error::{Error, Fault};
+use crate::exchange::Exchange;
+use crate::future::BoxFuture;
+use crate::limits::Limits;
+use crate::outgoing::{Outgoing, Typed};
+use crate::receive::Answer;
+
+/// The pages of a list, each read when it is asked for. Made by [`Call::pages`](crate::Call::pages).
+///
+/// What was set on the call counts for each page, its timeouts too.
+///
+/// ```
+/// # async fn example(client: mcp_client::Client) -> Result<(), mcp_client::Error> {
+/// let mut pages = client.list_resources().pages();
+/// while let Some(page) = pages.next().await {
+///     println!("{} resources", page?.resources.len());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a page is read when it is asked for"]
+pub struct Pages<R: Request> {
+    client: Client,
+    options: Options,
+    finish: Finish<R::Result>,
+    /// The request for the next page; `None` behind the last.
+    next: Option<Result<PaginatedParams, Error>>,
+    seen: Seen,
+}
+
+/// The future of all that a list has. Dropping it cancels the call.
+pub type Collecting<R> =
+    BoxFuture<'static, Result<Vec<<<R as Request>::Result as Page>::Item>, Error>>;
+
+impl<R> Pages<R>
+where
+    R: Request<Params = PaginatedParams, Result: Page> + 'static,
+{
+    pub(crate) fn new(
+        client: Client,
+        params: Result<PaginatedParams, Error>,
+        options: Options,
+        finish: Finish<R::Result>,
+    ) -> Self {
+        Self { client, options, finish, next: Some(params), seen: Seen::default() }
+    }
+
+    /// Reads the next page; `None` behind the last, and behind an error that is not worth another try.
+    ///
+    /// Cancel safe: when the future is dropped, or the network failed, the same page is read next.
+    ///
+    /// # Errors
+    /// See [`Error`]; when the pages go round in circles or are more than [`Limits::PAGES`].
+    #[expect(clippy::should_implement_trait, reason = "an async iterator's step has this name")]
+    pub fn next(&mut self) -> BoxFuture<'_, Option<Result<R::Result, Error>>> {
+        Box::pin(async move {
+            let mut deadline = Deadline::start(self.options.timeouts);
+            self.step(&mut deadline).await
+        })
+    }
+
+    pub(crate) fn collect(mut self) -> Collecting<R> {
+        Box::pin(async move {
+            let mut deadline = Deadline::start(self.options.timeouts);
+            let first = match self.next.take() {
+                Some(Ok(params)) => params,
+                Some(Err(error)) => return Err(error),
+                None => return Ok(Vec::new()),
+            };
+            if let Some(items) = self.cached(first.clone()) {
+                return Ok(items);
+            }
+            if self.options.cache == Mode::Use {
+                self.options.cache = Mode::Refresh;
+            }
+            self.restart(&first);
+            let (mut items, mut restarted) = (Vec::new(), false);
+            while let Some(page) = self.step(&mut deadline).await {
+                match page {
+                    Ok(page) => items.extend(page.into_items()),
+                    Err(error) if !restarted && self.seen.count > 0 && is_refused(&error) => {
+                        tracing::debug!(%error, "a list is read from the beginning again");
+                        restarted = true;
+                        items.clear();
+                        self.restart(&first);
+                    }
+                    Err(error) => return Err(error),
+                }
+                deadline.extend();
+            }
+            Ok(items)
+        })
+    }
+
+    /// All of the list from the cache, while all of its pages are fresh: pages of different age do not make a
+    /// list. Specification: Caching, Interaction with Pagination.
+    fn cached(&mut self, first: PaginatedParams) -> Option<Vec<<R::Result as Page>::Item>> {
+        if self.options.cache != Mode::Use {
+            return None;
+        }
+        let shared = self.client.shared();
+        let (mut items, mut params) = (Vec::new(), first);
+        loop {
+            let request = Typed::<R>(params);
+            let answer = Slot::of(&shared, &self.options.headers, &request)?.fresh()?;
+            let page = (self.finish)(&self.client, &answer.found).ok()?;
+            let cursor = self.seen.admit(page.next_cursor()).ok()?.cloned();
+            items.extend(page.into_items());
+            params = match cursor {
+                Some(_) => PaginatedParams { cursor, ..request.0 },
+                None => return Some(items),
+            };
+        }
+    }
+
+    fn restart(&mut self, first: &PaginatedParams) {
+        (self.next, self.seen) = (Some(Ok(first.clone())), Seen::default());
+    }
+
+    async fn step(&mut self, deadline: &mut Deadline) -> Option<Result<R::Result, Error>> {
+        let mut request = match self.next.take()? {
+            Ok(params) => {
+                self.next = Some(Ok(params.clone()));
+                Typed::<R>(params)
+            }
+            Err(error) => return Some(Err(error)),
+        };
+        let answer = read(&self.client, &mut self.options, deadline, &mut request).await;
+        Some(self.turn(answer))
+    }
+
+    /// Turns to the next page.
+    fn turn(&mut self, answer: Result<Answer, Error>) -> Result<R::Result, Error> {
+        let page = answer.and_then(|answer| {
+            let Answer { head, found } = answer;
+            (self.finish)(&self.client, &found).map_err(|error| error.with_head_of(head))
+        });
+        let next = match &page {
+            Ok(page) => self.seen.admit(page.next_cursor()).map(|cursor| {
+                let params = self.next.take().and_then(Result::ok);
+                params.zip(cursor).map(|(params, cursor)| PaginatedParams {
+                    cursor: Some(cursor.clone()),
+                    ..params
+                })
+            }),
+            // The same page is worth another try when the server was not to blame.
+            Err(error) if error.is_transport() || error.is_timeout() => return page,
+            Err(error) => {
+                if is_refused(error) && self.seen.count > 0 {
+                    self.client.forget(R::METHOD);
+                }
+                Ok(None)
+            }
+        };
+        match next {
+            Ok(next) => {
+                self.next = next.map(Ok);
+                page
+            }
+            Err(error) => {
+                self.next = None;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Reads one page. Not generic over the list, so that it is compiled here.
+fn read<'a>(
+    client: &'a Client,
+    options: &'a mut Options,
+    deadline: &'a mut Deadline,
+    request: &'a mut dyn Outgoing,
+) -> BoxFuture<'a, Result<Answer, Error>> {
+    Box::pin(async move {
+        let shared = client.shared();
+        Exchange { shared: &shared, options, deadline }.run(request).await
+    })
+}
+
+/// Whether the server does not know the cursor any more.
+fn is_refused(error: &Error) -> bool {
+    error.rpc().is_some_and(|error| error.code == ErrorCode::INVALID_PARAMS)
+}
+
+/// Which pages there were, by hashes with a random key: a cursor may be long.
+#[derive(Default)]
+struct Seen {
+    cursors: HashSet<u64>,
+    hasher: RandomState,
+    count: usize,
+}
+
+impl Seen {
+    /// Lets the cursor of the next page through.
+    fn admit<'a>(&mut self, next: Option<&'a Cursor>) -> Result<Option<&'a Cursor>, Error> {
+        self.count += 1;
+        let Some(cursor) = next else {
+            return Ok(None);
+        };
+        if !self.cursors.insert(self.hasher.hash_one(cursor)) {
+            return Err(Error::protocol(Fault::PagesInCircles));
+        }
+        if self.count >= Limits::PAGES {
+            return Err(Error::protocol(Fault::TooManyPages));
+        }
+        Ok(next)
+    }
+}
+
+impl<R: Request> fmt::Debug for Pages<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pages")
+            .field("method", &R::METHOD)
+            .field("read", &self.seen.count)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,147 @@
+//! `Routes`: which message is for which request. Specification: stdio, Receiving Messages.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use mcp_transport::json::{Message, Notification, Object, Response, scan};
+use mcp_transport::line::LineTooLong;
+use mcp_types::{NotificationMethod, ProgressToken, RequestId};
+
+use super::inbox::{End, Inbox};
+use crate::error::{Error, Kind, excerpt};
+use crate::limits::Limits;
+
+/// Where messages for one request go.
+pub(super) struct Route {
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) token: Option<ProgressToken>,
+    pub(super) wants_logs: bool,
+}
+
+/// The requests that wait for their response.
+#[derive(Default)]
+pub(super) struct Routes {
+    open: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    routes: HashMap<RequestId, Route>,
+    is_closed: bool,
+}
+
+impl Routes {
+    /// # Errors
+    /// When the connection has ended.
+    pub(super) fn open(&self, id: RequestId, route: Route) -> Result<(), Error> {
+        let mut table = self.table();
+        if table.is_closed {
+            return Err(Error::new(Kind::Closed));
+        }
+        table.routes.insert(id, route);
+        Ok(())
+    }
+
+    /// Returns whether the request was still waiting.
+    pub(super) fn forget(&self, id: &RequestId) -> bool {
+        self.table().routes.remove(id).is_some()
+    }
+
+    /// Ends all that wait, and lets nothing be opened any more.
+    pub(super) fn close(&self) {
+        let mut table = self.table();
+        table.is_closed = true;
+        for (_, route) in table.routes.drain() {
+            route.inbox.close(End::Closed);
+        }
+    }
+
+    /// Hands a line to whom it is for. Lines that are no messages are passed over, such as banners and logs
+    /// that strayed onto stdout; `junk` counts them, and the first are warned of.
+    pub(super) fn take(&self, line: Result<Bytes, LineTooLong>, junk: &mut usize) {
+        let line = match line {
+            Ok(line) => line,
+            Err(error) => {
+                tracing::warn!(%error, "a line of the server is passed over");
+                return;
+            }
+        };
+        match scan(&line) {
+            Ok(Message::Response(response)) => self.respond(&response, &line),
+            Ok(Message::Notification(notification)) => self.notify(&notification, &line),
+            Ok(Message::Request(request)) => {
+                let method = excerpt(request.method.as_bytes());
+                tracing::debug!(method, "a server must not send requests");
+            }
+            Err(error) => {
+                *junk += 1;
+                if *junk <= Limits::JUNK_WARNINGS {
+                    let line = excerpt(line.get(..Limits::EXCERPT_BYTES).unwrap_or(&line));
+                    tracing::warn!(%error, line, "the server wrote a line that is no message");
+                }
+            }
+        }
+    }
+
+    fn respond(&self, response: &Response<'_>, raw: &Bytes) {
+        let route = response.id.as_ref().and_then(|id| self.table().routes.remove(id));
+        match route {
+            Some(route) => route.inbox.answer(raw.clone()),
+            // One that was cancelled may be answered all the same.
+            None => tracing::debug!(id = ?response.id, "a response that nobody waits for"),
+        }
+    }
+
+    fn notify(&self, notification: &Notification<'_>, raw: &Bytes) {
+        let params = &notification.params;
+        let mut table = self.table();
+        match NotificationMethod::from_name(&notification.method) {
+            Some(NotificationMethod::Progress) => {
+                let token = params.get("progressToken").and_then(decode::<ProgressToken>);
+                let mut routes = table.routes.values();
+                let route = routes.find(|route| token.is_some() && route.token == token);
+                if let Some(route) = route {
+                    // The next one says more.
+                    route.inbox.push(raw.clone());
+                }
+            }
+            // It does not say which request it is about.
+            Some(NotificationMethod::LogMessage) => {
+                for route in table.routes.values().filter(|route| route.wants_logs) {
+                    route.inbox.push(raw.clone());
+                }
+            }
+            // The server has ended a subscription, which is no longer to be cancelled then.
+            Some(NotificationMethod::Cancelled) => {
+                let id = params.get("requestId").and_then(decode::<RequestId>);
+                if let Some(route) = id.and_then(|id| table.routes.remove(&id)) {
+                    route.inbox.answer(raw.clone());
+                }
+            }
+            _ => {
+                let id = params.get("_meta").and_then(subscription);
+                let route = id.and_then(decode::<RequestId>).and_then(|id| table.routes.get(&id));
+                if let Some(route) = route
+                    && !route.inbox.push(raw.clone())
+                {
+                    route.inbox.close(End::Behind);
+                }
+            }
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        // Nothing here panics between two changes.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The subscription that a notification belongs to. Specification: Subscriptions, Receiving Notifications.
+fn subscription(meta: &str) -> Option<&str> {
+    Object::parse(meta).ok()?.get("io.modelcontextprotocol/subscriptionId")
+}
+
+fn decode<T: serde::de::DeserializeOwned>(json: &str) -> Option<T> {
+    serde_json::from_str(json).ok()
+}
