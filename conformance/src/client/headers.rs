@@ -4,7 +4,7 @@ use std::env;
 use std::error::Error;
 
 use mcp_client::Client;
-use mcp_client::types::{GetPromptParams, JsonMap, PaginatedParams, ReadResourceParams, request};
+use mcp_client::types::JsonMap;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -13,13 +13,11 @@ pub(super) async fn standard(client: &Client) -> Result<(), Box<dyn Error>> {
     for tool in client.list_tools().await?.tools {
         client.call_tool(tool.name, json!({})).await?;
     }
-    let listed = client.call::<request::ListResources>(PaginatedParams::default()).await?;
-    for resource in listed.complete().into_iter().flat_map(|listed| listed.resources) {
-        client.call::<request::ReadResource>(ReadResourceParams::new(resource.uri)).await?;
+    for resource in client.list_resources().await?.resources {
+        client.read_resource(resource.uri).await?;
     }
-    let listed = client.call::<request::ListPrompts>(PaginatedParams::default()).await?;
-    for prompt in listed.complete().into_iter().flat_map(|listed| listed.prompts) {
-        client.call::<request::GetPrompt>(GetPromptParams::new(prompt.name)).await?;
+    for prompt in client.list_prompts().await?.prompts {
+        client.get_prompt(prompt.name, ()).await?;
     }
     Ok(())
 }

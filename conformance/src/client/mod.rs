@@ -1,6 +1,7 @@
 //! What the program `everything-client` does: one scenario of the official suite.
 
 mod headers;
+mod input;
 mod tools;
 
 use std::error::Error;
@@ -14,7 +15,7 @@ use mcp_client::Client;
 /// # Errors
 /// A scenario that this client does not know, a call that should have succeeded, and after 25 s in any case.
 pub async fn run(scenario: &str, url: &str) -> Result<(), Box<dyn Error>> {
-    let client = Client::http(url)?;
+    let client = input::answering(Client::builder(url)).build()?;
     let steps = Box::pin(go_through(scenario, &client));
     tokio::time::timeout(LIMIT, steps).await?
 }
@@ -26,6 +27,7 @@ async fn go_through(scenario: &str, client: &Client) -> Result<(), Box<dyn Error
         "tools_call" => tools::add_numbers(client).await,
         "json-schema-ref-no-deref" => tools::list(client).await,
         "json-schema-2020-12-preservation" => tools::echo_schema(client).await,
+        "sep-2322-client-request-state" => input::bring_back_state(client).await,
         "http-standard-headers" => headers::standard(client).await,
         "http-custom-headers" => headers::custom(client).await,
         "http-invalid-tool-headers" => headers::invalid(client).await,

@@ -1,6 +1,9 @@
 //! What the program `everything-server` serves.
 
+mod input;
 mod peer;
+mod prompts;
+mod resources;
 mod tools;
 
 use std::fmt;
@@ -8,16 +11,20 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use mcp_server::types::CacheScope;
-use mcp_server::{BuildError, Server};
+use mcp_server::{Announces, BuildError, Server};
 
 /// The server with everything that the official suite and the clients of other SDKs look for.
 ///
 /// # Errors
 /// None that its definitions do not cause themselves.
 pub fn everything() -> Result<Server, BuildError> {
-    Server::builder("everything-server", env!("CARGO_PKG_VERSION"))
+    let server = Server::builder("everything-server", env!("CARGO_PKG_VERSION"));
+    resources::add_to(prompts::add_to(server))
         .tools(tools::all())
+        .tools(input::tools())
         .tools(peer::all())
+        .prompt(input::prompt())
+        .announces(Announces::new().tools().prompts().resources().resource_updates())
         .list_cache(FRESH, CacheScope::Public)
         .build()
 }
@@ -29,5 +36,5 @@ pub fn say(line: impl fmt::Display) {
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-/// The lists never change, and the suite looks for a hint about caching.
+/// The lists change in name only, and the suite looks for a hint about caching.
 const FRESH: Duration = Duration::from_mins(1);

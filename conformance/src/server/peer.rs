@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_server::{Args, Progress, Tool, HandlerError};
+use mcp_server::{Args, HandlerError, Progress, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -10,12 +10,11 @@ use mcp_server::types::{
     InputRequests, InputRequired, LoggingLevel, NothingRequired, RawJson, ResourceContents,
     SamplingCapability, StringSchema,
 };
-use mcp_server::{Args, Log, Progress, Tool, HandlerError};
+use mcp_server::{Args, HandlerError, Log, Notify, Progress, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub(super) fn all() -> [Tool; 12] {
-    // Tools that change the lists come with subscriptions, `test_input_required_result_*` with asking.
+pub(super) fn all() -> [Tool; 14] {
     [
         Tool::new("test_simple_text", simple_text).description("Returns a text."),
         Tool::new("test_image_content", image).description("Returns an image."),
@@ -34,6 +33,10 @@ pub(super) fn all() -> [Tool; 12] {
         Tool::new("test_logging_tool", logging).description("Logs, if it is asked to."),
         Tool::new("test_custom_header", custom_header)
             .description("Has its argument mirrored in a header."),
+        Tool::new("test_trigger_tool_change", tool_change)
+            .description("Says that the list of tools has changed."),
+        Tool::new("test_trigger_prompt_change", prompt_change)
+            .description("Says that the list of prompts has changed."),
     ]
 }
 
@@ -110,6 +113,16 @@ async fn custom_header(Args(CustomHeader { value }): Args<CustomHeader>) -> Stri
     value
 }
 
+async fn tool_change(notify: Notify) -> &'static str {
+    notify.tools_changed();
+    "Notified."
+}
+
+async fn prompt_change(notify: Notify) -> &'static str {
+    notify.prompts_changed();
+    "Notified."
+}
+
 /// A schema that says nothing worth validating, with every keyword that has to get through.
 fn json_schema() -> RawJson {
     serde_json::json!({
@@ -142,7 +155,8 @@ fn json_schema() -> RawJson {
 const STEP: Duration = Duration::from_millis(50);
 
 /// One grey pixel.
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\
+pub(super) const PNG: &[u8] =
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\
     \0\0\0\nIDATx\xdach\0\0\0\x82\0\x81\xdaE\x08;\0\0\0\0IEND\xaeB`\x82";
 
 /// Four samples of silence.

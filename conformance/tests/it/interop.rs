@@ -56,7 +56,7 @@ struct Serves {
 
 const OURS: Serves = Serves {
     name: "everything-server",
-    capabilities: &["logging", "tools"],
+    capabilities: &["completions", "logging", "prompts", "resources", "tools"],
     unknown: || json!({ "error": { "code": -32602, "message": "Unknown tool: no_such_tool" } }),
 };
 

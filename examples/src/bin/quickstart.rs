@@ -9,7 +9,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use mcp_client::Client;
-use mcp_server::{Args, Progress, Server, Structured, Tool, HandlerError};
+use mcp_server::{Args, HandlerError, Progress, Server, Structured, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
