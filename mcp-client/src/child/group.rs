@@ -1,51 +1,55 @@
 //! Signals to a process and all that it has started.
-//!
-//! The one file to change when something else sends them. It uses the program `kill`, which POSIX has everywhere,
-//! because the system call needs either `unsafe` or another dependency.
 
 use tokio::process::Child;
 
 /// The process group of a child, which is its leader.
+#[cfg(unix)]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Group(Option<u32>);
+pub(super) struct Group(Option<rustix::process::Pid>);
 
+#[cfg(unix)]
 impl Group {
     pub(super) fn of(child: &Child) -> Self {
-        Self(child.id())
+        let leader = child.id().and_then(|id| i32::try_from(id).ok());
+        Self(leader.and_then(rustix::process::Pid::from_raw))
     }
 
     /// Asks all of it to end.
     pub(super) fn terminate(self) {
-        self.signal("TERM");
+        self.signal(rustix::process::Signal::TERM);
     }
 
-    /// Ends all of it. Returns once the signal has been sent.
+    /// Ends all of it.
     pub(super) fn kill(self) {
-        self.signal("KILL");
+        self.signal(rustix::process::Signal::KILL);
     }
 
-    #[cfg(unix)]
-    fn signal(self, name: &str) {
-        use std::process::{Command, Stdio};
-
+    fn signal(self, signal: rustix::process::Signal) {
         let Some(leader) = self.0 else {
             return;
         };
-        let sent = Command::new("kill")
-            .args(["-s", name, "--", &format!("-{leader}")])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
+        match rustix::process::kill_process_group(leader, signal) {
             // That nothing is left of the group is no news.
-            .stderr(Stdio::null())
-            .status();
-        if let Err(error) = sent {
-            tracing::warn!(%error, "no signal could be sent to a server's process group");
+            Ok(()) | Err(rustix::io::Errno::SRCH) => {}
+            Err(error) => {
+                tracing::warn!(%error, "no signal could be sent to a server's process group");
+            }
         }
     }
+}
 
-    /// Elsewhere the child alone is killed, by its handle.
-    #[cfg(not(unix))]
-    fn signal(self, _name: &str) {
-        let _ = self.0;
+/// Elsewhere there are no groups: the child alone is killed, by its handle.
+#[cfg(not(unix))]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Group;
+
+#[cfg(not(unix))]
+impl Group {
+    pub(super) fn of(_child: &Child) -> Self {
+        Self
     }
+
+    pub(super) fn terminate(self) {}
+
+    pub(super) fn kill(self) {}
 }
