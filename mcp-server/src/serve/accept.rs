@@ -5,6 +5,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+#[cfg(feature = "http2")]
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::Duration;
@@ -20,6 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::Signal;
 use super::guard::Guard;
 use super::protocol::Protocol;
+use super::sniff::sniff;
 use crate::caller::Connection;
 use crate::error::ServeError;
 use crate::server::Shared;
@@ -115,27 +118,39 @@ async fn serve(
 ) {
     configure(&stream);
     let limits = shared.limits;
-    let io = Guard::new(TokioIo::new(stream), limits.header_time, limits.write_stall);
     let connection = Connection { peer, requests: Arc::default() };
+    #[cfg(feature = "http2")]
     let requests = Arc::clone(&connection.requests);
+    let Some(opening) = sniff(&stream, &group, limits.header_time).await else { return };
+    let io = Guard::new(TokioIo::new(stream), opening.first, limits.write_stall);
     let answer = move |request| answer(&shared, &group, &connection, request);
     let service = hyper::service::service_fn(answer);
-    let mut served = pin!(watcher.watch(protocol.connection(io, service)));
+    #[cfg(feature = "http2")]
+    if opening.is_http2 {
+        let served = watcher.watch(protocol.http2.serve_connection(io, service));
+        // In a box of its own, so that connections of HTTP/1.1 have no room for it.
+        return Box::pin(watch(served, &requests, limits.header_time)).await;
+    }
+    let served = watcher.watch(protocol.http1.serve_connection(io, service));
+    log(served.await);
+}
+
+/// Polls a connection of HTTP/2 to its end, or until it is idle for `limit`: HTTP/1.1 closes idle connections by
+/// itself, but a peer that answers pings could hold one for ever.
+#[cfg(feature = "http2")]
+async fn watch(
+    served: impl Future<Output = hyper::Result<()>>,
+    requests: &Arc<AtomicUsize>,
+    limit: Duration,
+) {
+    let mut served = pin!(served);
     let mut before = 0;
     loop {
-        match tokio::time::timeout(limits.header_time, &mut served).await {
-            Ok(Ok(())) => return,
-            Ok(Err(error)) => {
-                // Peers come and go; that is no fault of the server.
-                let error: Box<dyn std::error::Error + Send + Sync> = error.into();
-                tracing::debug!(error = &*error, "a connection ended early");
-                return;
-            }
-            Err(_) => {}
+        if let Ok(ended) = tokio::time::timeout(limit, &mut served).await {
+            return log(ended);
         }
-        // HTTP/1.1 closes idle connections by itself. An HTTP/2 peer that answers pings could hold one for ever.
         let began = requests.load(Ordering::Relaxed);
-        if began == before && Arc::strong_count(&requests) == IDLE {
+        if began == before && Arc::strong_count(requests) == IDLE {
             tracing::debug!("an idle connection is closed");
             return;
         }
@@ -143,7 +158,16 @@ async fn serve(
     }
 }
 
+fn log(ended: hyper::Result<()>) {
+    if let Err(error) = ended {
+        // Peers come and go; that is no fault of the server.
+        let error: &(dyn std::error::Error + 'static) = &error;
+        tracing::debug!(error, "a connection ended early");
+    }
+}
+
 /// Who counts the requests of a connection without one under way: whoever watches it, and its service.
+#[cfg(feature = "http2")]
 const IDLE: usize = 2;
 
 fn answer(

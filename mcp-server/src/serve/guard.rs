@@ -6,30 +6,26 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use bytes::Bytes;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::{Instant, Sleep};
 
 pin_project_lite::pin_project! {
-    /// Fails a connection whose peer does not say which protocol it speaks, or does not take what is written.
+    /// Gives back what was read of a connection before, and fails it when its peer does not take what is written.
     ///
-    /// hyper limits how long a header section may take, once it knows that it reads one, and has no limit for
-    /// writing.
+    /// hyper limits how long a header section may take, and has no limit for writing.
     pub(super) struct Guard<T> {
         #[pin]
         io: T,
-        sniff: Option<Pin<Box<Sleep>>>,
-        read: usize,
+        first: Bytes,
         stall: Duration,
         write: Option<Pin<Box<Sleep>>>,
     }
 }
 
-/// As long as the preface by which HTTP/2 is recognised.
-const SNIFFED: usize = 24;
-
 impl<T> Guard<T> {
-    pub(super) fn new(io: T, sniff: Duration, stall: Duration) -> Self {
-        Self { io, sniff: Some(Box::pin(tokio::time::sleep(sniff))), read: 0, stall, write: None }
+    pub(super) const fn new(io: T, first: Bytes, stall: Duration) -> Self {
+        Self { io, first, stall, write: None }
     }
 }
 
@@ -40,23 +36,15 @@ impl<T: Read> Read for Guard<T> {
         mut buf: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.project();
-        let Some(sniff) = this.sniff else {
+        if this.first.is_empty() {
             return this.io.poll_read(cx, buf);
-        };
-        if sniff.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
-        // A cursor does not tell how much was read through it, so the first bytes take a detour.
-        let mut first = [0; SNIFFED];
-        let room = buf.remaining().min(SNIFFED);
-        let (first, _) = first.split_at_mut(room);
-        let mut piece = hyper::rt::ReadBuf::new(first);
-        ready!(this.io.poll_read(cx, piece.unfilled()))?;
-        *this.read += piece.filled().len();
-        if *this.read >= SNIFFED {
-            *this.sniff = None;
+        let piece = this.first.split_to(this.first.len().min(buf.remaining()));
+        buf.put_slice(&piece);
+        if this.first.is_empty() {
+            // An empty slice would keep the memory of the whole.
+            *this.first = Bytes::new();
         }
-        buf.put_slice(piece.filled());
         Poll::Ready(Ok(()))
     }
 }

@@ -3,6 +3,7 @@
 mod accept;
 mod guard;
 mod protocol;
+mod sniff;
 #[cfg(feature = "http2")]
 mod streams;
 

@@ -1,82 +1,45 @@
 //! `Protocol`: which HTTP is spoken on a connection, and how much of it.
 
-use std::convert::Infallible;
-
-use http::{Request, Response};
-use hyper::body::Incoming;
-use hyper::rt::{Read, Write};
-use hyper::service::Service;
-use hyper_util::rt::TokioTimer;
-use hyper_util::server::graceful::GracefulConnection;
-
-use crate::limits::Limits;
-use crate::reply::Body;
-use crate::service::ResponseFuture;
-
-/// HTTP/1.1, or HTTP/2 for a client that begins with its preface.
+use hyper::server::conn::http1;
 #[cfg(feature = "http2")]
-type Builder = hyper_util::server::conn::auto::Builder<super::streams::Streams>;
-/// HTTP/1.1.
-#[cfg(not(feature = "http2"))]
-type Builder = hyper::server::conn::http1::Builder;
+use hyper::server::conn::http2;
+use hyper_util::rt::TokioTimer;
 
-pub(super) struct Protocol(Builder);
+#[cfg(feature = "http2")]
+use super::streams::Streams;
+use crate::limits::Limits;
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
+/// What connections are made with, HTTP/2 for clients that begin with its preface.
+pub(super) struct Protocol {
+    pub(super) http1: http1::Builder,
+    #[cfg(feature = "http2")]
+    pub(super) http2: http2::Builder<Streams>,
+}
 
 impl Protocol {
-    #[cfg(feature = "http2")]
     pub(super) fn new(limits: &Limits) -> Self {
-        let mut builder = Builder::new(super::streams::Streams { stall: limits.write_stall });
-        builder
-            .http1()
-            .timer(TokioTimer::new())
-            .header_read_timeout(limits.header_time)
-            .max_buf_size(BUFFER);
-        builder
-            .http2()
-            .timer(TokioTimer::new())
-            .keep_alive_interval(super::accept::PROBE_AFTER)
-            .keep_alive_timeout(PONG_TIME)
-            .max_concurrent_streams(STREAMS)
-            .max_header_list_size(Limits::HEADER_BYTES);
-        if limits.headers != Limits::HEADERS {
-            builder.http1().max_headers(limits.headers);
-        }
-        Self(builder)
-    }
-
-    #[cfg(not(feature = "http2"))]
-    pub(super) fn new(limits: &Limits) -> Self {
-        let mut builder = Builder::new();
-        builder
-            .timer(TokioTimer::new())
-            .header_read_timeout(limits.header_time)
-            .max_buf_size(BUFFER);
+        let mut http1 = http1::Builder::new();
+        http1.timer(TokioTimer::new()).header_read_timeout(limits.header_time).max_buf_size(BUFFER);
         if limits.headers != Limits::HEADERS {
             // hyper keeps its own default, the same number, without an allocation.
-            builder.max_headers(limits.headers);
+            http1.max_headers(limits.headers);
         }
-        Self(builder)
-    }
-
-    /// A connection to be polled to its end.
-    pub(super) fn connection<I, S>(
-        &self,
-        io: I,
-        service: S,
-    ) -> impl GracefulConnection<Error: Into<BoxError>> + use<'_, I, S>
-    where
-        I: Read + Write + Unpin + Send + 'static,
-        S: Service<
-                Request<Incoming>,
-                Response = Response<Body>,
-                Error = Infallible,
-                Future = ResponseFuture,
-            > + Send
-            + 'static,
-    {
-        self.0.serve_connection(io, service)
+        #[cfg(feature = "http2")]
+        let http2 = {
+            let mut http2 = http2::Builder::new(Streams { stall: limits.write_stall });
+            http2
+                .timer(TokioTimer::new())
+                .keep_alive_interval(super::accept::PROBE_AFTER)
+                .keep_alive_timeout(PONG_TIME)
+                .max_concurrent_streams(STREAMS)
+                .max_header_list_size(Limits::HEADER_BYTES);
+            http2
+        };
+        Self {
+            http1,
+            #[cfg(feature = "http2")]
+            http2,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcp_types::SubscriptionFilter;
+use tokio::sync::Notify;
 
 use super::Change;
 use crate::reply::Closed;
@@ -28,7 +29,13 @@ struct Open {
 /// Subscriptions that end together: those of one listener, which may be drained while others of the same server
 /// go on.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Group(Arc<AtomicBool>);
+pub(crate) struct Group(Arc<End>);
+
+#[derive(Debug, Default)]
+struct End {
+    over: AtomicBool,
+    came: Notify,
+}
 
 impl Hub {
     pub(crate) fn new(capacity: usize) -> Self {
@@ -66,8 +73,9 @@ impl Hub {
     pub(crate) fn end(&self, group: &Group) {
         let open = self.lock();
         // Under the lock: whoever subscribes next sees it, whoever did before is found below.
-        group.0.store(true, Ordering::Relaxed);
+        group.0.over.store(true, Ordering::Relaxed);
         drop(open);
+        group.0.came.notify_waiters();
         self.wake(|subscriber| {
             let joined = subscriber.group.as_ref().is_some_and(|joined| joined.is(group));
             if joined { subscriber.end() } else { None }
@@ -90,8 +98,17 @@ impl Hub {
 }
 
 impl Group {
+    /// Waits for its end. Dropping the future loses nothing.
+    pub(crate) async fn ended(&self) {
+        // Made first: an end that comes after the look is heard.
+        let came = self.0.came.notified();
+        if !self.is_over() {
+            came.await;
+        }
+    }
+
     fn is_over(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.over.load(Ordering::Relaxed)
     }
 
     fn is(&self, other: &Self) -> bool {
