@@ -243,7 +243,10 @@ impl ClientBuilder {
 
     /// On whose behalf the client acts: private answers are served to clients of the same context only. Default
     /// is all headers that were set, on the client and on the call, so that another token is another context;
-    /// this lets answers outlive a token. Specification: Caching, Cache Scope Field.
+    /// this lets answers outlive a token. A client with a [`connector`](Self::connector) or a
+    /// [`service`](Self::service) shares private answers with no other unless this is set, since either may add
+    /// credentials of its own; one that adds different ones from call to call needs [`no_cache`](Self::no_cache).
+    /// Specification: Caching, Cache Scope Field.
     pub fn cache_context(mut self, context: impl AsRef<[u8]>) -> Self {
         self.cache_context = Some(context.as_ref().into());
         self
@@ -296,12 +299,19 @@ impl ClientBuilder {
             return Err(Error::usage(format!("version {version} is not spoken here")));
         }
         self.handlers.declare(&mut self.capabilities);
+        // A connector or a service may add credentials that are not seen here: a context of its own for each.
+        let mut below: Arc<str> = Arc::default();
         let (link, server) = match self.http {
             Http::Pipe(open) => (Link::Pipe(open(&self.limits)?), unique_name()),
             Http::Child(server) => (Link::Pipe(Pipe::spawn(*server, &self.limits)?), unique_name()),
             http => {
+                if !matches!(http, Http::Tcp) {
+                    below = unique_name();
+                }
+                let is_in_process = matches!(http, Http::Service(_)) && *self.url == *IN_PROCESS;
+                let server = if is_in_process { unique_name() } else { (*self.url).into() };
                 let endpoint = endpoint(&self.url, &self.headers, http, self.http2)?;
-                (Link::Http(endpoint), (*self.url).into())
+                (Link::Http(endpoint), server)
             }
         };
         let cache = match self.cache {
@@ -316,6 +326,7 @@ impl ClientBuilder {
             server,
             cache,
             cache_context: self.cache_context,
+            below,
             link,
             info: self.info,
             capabilities: self.capabilities,

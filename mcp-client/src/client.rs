@@ -51,6 +51,8 @@ pub(crate) struct Shared {
     pub(crate) server: Arc<str>,
     pub(crate) cache: Option<Cache>,
     pub(crate) cache_context: Option<Arc<[u8]>>,
+    /// What may add credentials below this client; empty when nothing does.
+    pub(crate) below: Arc<str>,
     pub(crate) info: Option<Implementation>,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) handlers: Handlers,

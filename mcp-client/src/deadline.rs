@@ -45,10 +45,10 @@ impl Deadline {
         self.idle_at = None;
     }
 
-    /// Awaits `future` unless the time is up. The timer is asked first: a peer that always has something to
-    /// read must not outrun it.
+    /// Awaits `future` unless the time is up. The timer is asked first, and the thread is left to it now and then:
+    /// a peer that always has something to read must not outrun it.
     pub(crate) async fn race<F: Future>(&mut self, future: F) -> Result<F::Output, Error> {
-        let mut future = pin!(future);
+        let mut future = pin!(tokio::task::coop::cooperative(future));
         poll_fn(|cx| match self.poll(cx) {
             Poll::Ready(error) => Poll::Ready(Err(error)),
             Poll::Pending => future.as_mut().poll(cx).map(Ok),

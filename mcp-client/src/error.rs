@@ -79,6 +79,7 @@ pub(crate) enum Kind {
 pub(crate) enum Unanswered {
     NoHandler,
     TooManyRounds(usize),
+    TooMany(usize),
 }
 
 /// How an answer is wrong.
@@ -291,6 +292,9 @@ impl fmt::Display for Error {
             }
             Kind::InputRequired(_, Unanswered::TooManyRounds(rounds)) => {
                 write!(f, "the server still asks for input after {rounds} rounds")
+            }
+            Kind::InputRequired(_, Unanswered::TooMany(requests)) => {
+                write!(f, "the server asks {requests} things at once")
             }
             Kind::Input => f.write_str("the input that the server asks for could not be given"),
             Kind::Tool(result) => {

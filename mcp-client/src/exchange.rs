@@ -107,6 +107,10 @@ impl Exchange<'_> {
         if rounds >= shared.limits.input_rounds {
             return Err(unanswered(input, Unanswered::TooManyRounds(rounds)));
         }
+        let requests = input.input_requests().len();
+        if requests > Limits::INPUT_REQUESTS {
+            return Err(unanswered(input, Unanswered::TooMany(requests)));
+        }
         let undeclared = shared.capabilities.missing(&input.required_capabilities()).is_some();
         let answering = match shared.handlers.answer(input.input_requests()) {
             Some(answering) if !undeclared => answering,

@@ -8,7 +8,7 @@ use mcp_transport::limits::MAX_EVENT;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes of a JSON reply. Default is [`BODY`](Self::BODY).
+    /// Bytes of a JSON reply, and of all pages of a list that is read as a whole. Default is [`BODY`](Self::BODY).
     pub body: usize,
     /// Bytes of one event of a stream, or of one line where lines carry messages. Default is [`EVENT`](Self::EVENT).
     pub event: usize,
@@ -44,6 +44,9 @@ impl Limits {
     /// 10 rounds: a form of many pages fits in, a server that asks for ever is stopped before the user loses
     /// patience.
     pub const INPUT_ROUNDS: usize = 10;
+    /// 64 requests for input in one round, all of which are answered at the same time: far more than a user has
+    /// patience for. Not configurable.
+    pub const INPUT_REQUESTS: usize = 64;
     /// 256 answers: all lists of a server and the resources that an application has open.
     pub const CACHE_ENTRIES: usize = 256;
     /// 16 MiB of answers: lists are a few hundred kilobytes at most, and large resources are better read again

@@ -11,7 +11,7 @@ use crate::cache::{Mode, Slot};
 use crate::call::{Finish, Options};
 use crate::client::Client;
 use crate::deadline::Deadline;
-use crate::error::{Error, Fault};
+use crate::error::{Error, Fault, Kind};
 use crate::exchange::Exchange;
 use crate::future::BoxFuture;
 use crate::limits::Limits;
@@ -88,8 +88,12 @@ where
             }
             self.restart(&first);
             let (mut items, mut restarted) = (Vec::new(), false);
+            let limit = self.client.shared().limits.body;
             while let Some(page) = self.step(&mut deadline).await {
                 match page {
+                    Ok(_) if self.seen.bytes > limit => {
+                        return Err(Error::new(Kind::TooLarge { what: "the list", limit }));
+                    }
                     Ok(page) => items.extend(page.into_items()),
                     Err(error) if !restarted && self.seen.count > 0 && is_refused(&error) => {
                         tracing::debug!(%error, "a list is read from the beginning again");
@@ -146,6 +150,7 @@ where
     fn turn(&mut self, answer: Result<Answer, Error>) -> Result<R::Result, Error> {
         let page = answer.and_then(|answer| {
             let Answer { head, found } = answer;
+            self.seen.bytes = self.seen.bytes.saturating_add(found.result.len());
             (self.finish)(&self.client, &found).map_err(|error| error.with_head_of(head))
         });
         let next = match &page {
@@ -157,7 +162,9 @@ where
                 })
             }),
             // The same page is worth another try when the server was not to blame.
-            Err(error) if error.is_transport() || error.is_timeout() => return page,
+            Err(error) if error.is_transport() || error.is_timeout() || error.is_lost() => {
+                return page;
+            }
             Err(error) => {
                 if is_refused(error) && self.seen.count > 0 {
                     self.client.forget(R::METHOD);
@@ -202,6 +209,7 @@ struct Seen {
     cursors: HashSet<u64>,
     hasher: RandomState,
     count: usize,
+    bytes: usize,
 }
 
 impl Seen {

@@ -49,7 +49,7 @@ impl<'a> Slot<'a> {
         let params = request.params().ok()?;
         let context = match &shared.cache_context {
             Some(context) => Arc::clone(context),
-            None => context(&shared.link.headers(), extra),
+            None => context(&shared.below, &shared.link.headers(), extra),
         };
         let public = CacheKey {
             server: Arc::clone(&shared.server),
@@ -98,8 +98,9 @@ impl<'a> Slot<'a> {
     }
 }
 
-/// The authorization context: all headers that the caller set, since any of them may be a credential.
-fn context(client: &HeaderMap, extra: &ExtraHeaders) -> Arc<[u8]> {
+/// The authorization context: all headers that the caller set, since any of them may be a credential, and what
+/// may add more of them.
+fn context(below: &str, client: &HeaderMap, extra: &ExtraHeaders) -> Arc<[u8]> {
     let mut headers = client.clone();
     extra.apply(&mut headers);
     let mut lines: Vec<Vec<u8>> = headers
@@ -107,5 +108,7 @@ fn context(client: &HeaderMap, extra: &ExtraHeaders) -> Arc<[u8]> {
         .map(|(name, value)| [name.as_str().as_bytes(), b":", value.as_bytes(), b"\n"].concat())
         .collect();
     lines.sort_unstable();
+    // No header has a name with a space.
+    lines.insert(0, [b"below ", below.as_bytes(), b"\n"].concat());
     lines.concat().into()
 }

@@ -114,7 +114,7 @@ impl Subscription {
 
     /// Waits for the next change, or the end. Cancel safe.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Change, End>> {
-        loop {
+        for _ in 0..MESSAGES {
             let said = match ready!(self.messages.poll_next(cx)) {
                 None => Err(Error::protocol(Fault::StreamEnded)),
                 Some(raw) => raw.and_then(|raw| self.read(&raw)),
@@ -126,6 +126,9 @@ impl Subscription {
                 Err(error) => return Poll::Ready(Err(End::Lost(error))),
             }
         }
+        // A stream that always has more, and never a change, must not keep timers from being heard.
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 
     fn read(&self, raw: &Bytes) -> Result<Said, Error> {
@@ -171,6 +174,9 @@ impl Subscription {
         }
     }
 }
+
+/// How many messages that are no changes one poll reads.
+const MESSAGES: usize = 64;
 
 fn is_acknowledgment(notification: &Notification<'_>) -> bool {
     NotificationMethod::from_name(&notification.method)

@@ -32,14 +32,17 @@ pub(super) enum End {
     Closed,
     /// A notification had no room that must not be missed.
     Behind,
+    /// A line of more bytes than this was passed over, and it can have been for no other request.
+    TooLong(usize),
 }
 
 impl Inbox {
-    /// Takes a message in; returns whether there was room.
+    /// Takes a message in; returns whether there was room. Behind one that had none there is never again.
     pub(super) fn push(&self, message: Bytes) -> bool {
         let mut state = self.state();
         let bytes = state.bytes + message.len();
-        if state.messages.len() >= Limits::PIPE_MESSAGES || bytes > Limits::PIPE_BYTES {
+        let is_full = state.messages.len() >= Limits::PIPE_MESSAGES || bytes > Limits::PIPE_BYTES;
+        if is_full || state.end.is_some() {
             return false;
         }
         state.put(message);
@@ -72,6 +75,10 @@ impl Inbox {
             Some(End::Answered) => Poll::Ready(None),
             Some(End::Closed) => Poll::Ready(Some(Err(Error::new(Kind::Closed)))),
             Some(End::Behind) => Poll::Ready(Some(Err(Error::new(Kind::Behind)))),
+            Some(End::TooLong(limit)) => {
+                let what = "a line of the server";
+                Poll::Ready(Some(Err(Error::new(Kind::TooLarge { what, limit }))))
+            }
             None => {
                 state.waker = Some(cx.waker().clone());
                 Poll::Pending
@@ -103,6 +110,19 @@ mod tests {
     use std::future::poll_fn;
 
     use super::*;
+
+    #[tokio::test]
+    async fn nothing_follows_what_was_missed() {
+        let inbox = Inbox::default();
+        while inbox.push(Bytes::from_static(b"n")) {}
+        inbox.close(End::Behind);
+        let next = || poll_fn(|cx| inbox.poll_next(cx));
+        for _ in 0..Limits::PIPE_MESSAGES {
+            next().await.unwrap().unwrap();
+            assert!(!inbox.push(Bytes::from_static(b"later")));
+        }
+        assert!(next().await.unwrap().is_err());
+    }
 
     #[tokio::test]
     async fn a_full_one_takes_the_response_alone() {

@@ -101,7 +101,7 @@ impl Pipe {
     /// Cancel safe: a message is written as a whole or not at all.
     ///
     /// # Errors
-    /// When the connection has ended, or there is no room for the request in time.
+    /// When the connection has ended or is being closed, or there is no room for the request in time.
     pub(crate) async fn send(
         &self,
         id: &RequestId,
@@ -118,15 +118,18 @@ impl Pipe {
         let reply = PipeReply { id: id.clone(), inbox, shared: Arc::clone(&self.shared) };
         let mut bytes = Vec::with_capacity(request.len() + 1);
         line::write_line_with(&mut bytes, |out| out.extend_from_slice(&request));
-        self.shared.write(Line { bytes, _room: Some(room) });
-        Ok(reply)
+        if self.shared.write(Line { bytes, _room: Some(room) }) {
+            Ok(reply)
+        } else {
+            Err(Error::new(Kind::Closed))
+        }
     }
 }
 
 impl Shared {
-    fn write(&self, line: Line) {
-        // Nobody is there to take it when the connection has ended, which its reader tells.
-        let _ = self.lines.send(Outgoing::Line(line));
+    /// Returns whether anybody is there to take it.
+    fn write(&self, line: Line) -> bool {
+        self.lines.send(Outgoing::Line(line)).is_ok()
     }
 }
 
@@ -188,7 +191,12 @@ async fn write<W: AsyncWrite + Unpin>(
     mut lines: mpsc::UnboundedReceiver<Outgoing>,
     routes: Weak<Routes>,
 ) {
-    while let Some(Outgoing::Line(line)) = lines.recv().await {
+    while let Some(outgoing) = lines.recv().await {
+        let Outgoing::Line(line) = outgoing else {
+            // What was sent at the same moment is still written.
+            lines.close();
+            continue;
+        };
         let written = async {
             writer.write_all(&line.bytes).await?;
             // What waits together leaves together.

@@ -64,6 +64,11 @@ impl Routes {
             Ok(line) => line,
             Err(error) => {
                 tracing::warn!(%error, "a line of the server is passed over");
+                // Most likely a response. Of several requests nobody knows whose.
+                let table = self.table();
+                if let (Some(route), 1) = (table.routes.values().next(), table.routes.len()) {
+                    route.inbox.close(End::TooLong(error.limit));
+                }
                 return;
             }
         };

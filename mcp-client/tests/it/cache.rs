@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_client::types::{
     ListPromptsResult, PaginatedParams, ReadResourceParams, SubscriptionFilter, request,
 };
-use mcp_client::{Backoff, Cache, Change, Client, Error};
+use mcp_client::{Backoff, Cache, Change, Client, ClientBuilder, Error};
 
 use crate::support::{Memory, Piece, Reply, Server, error, result};
 
@@ -215,6 +215,49 @@ async fn private_answers_stay_in_their_context() {
             listed(&with("bob")).await,
         ];
         assert_eq!(names, expected, "{scope}");
+    }
+}
+
+// What lies below a client may add credentials that the client does not see.
+#[tokio::test]
+async fn clients_with_a_service_share_no_private_answers() {
+    let served = |scope: &str| {
+        let more = format!("{HOUR}{scope}");
+        let pages = (0..2).map(|nth: usize| json(page(&nth.to_string(), &more)));
+        Memory::new(pages.collect::<Vec<_>>())
+    };
+    let cache = Cache::new();
+    let at = |url: &str, memory: &Memory| {
+        Client::builder(url).cache(cache.clone()).service(memory.clone())
+    };
+    let memory = served("");
+    let (ann, bob) = (
+        at("http://a/mcp", &memory).build().unwrap(),
+        at("http://a/mcp", &memory).build().unwrap(),
+    );
+    assert_eq!([listed(&ann).await, listed(&bob).await, listed(&ann).await], ["0", "1", "0"]);
+
+    let memory = served(r#","cacheScope":"public""#);
+    let (ann, bob) = (
+        at("http://b/mcp", &memory).build().unwrap(),
+        at("http://b/mcp", &memory).build().unwrap(),
+    );
+    assert_eq!([listed(&ann).await, listed(&bob).await], ["0", "0"]);
+
+    // The same person, says the application.
+    let memory = served("");
+    let ann = || at("http://c/mcp", &memory).cache_context("ann").build().unwrap();
+    assert_eq!([listed(&ann()).await, listed(&ann()).await], ["0", "0"]);
+}
+
+#[tokio::test]
+async fn servers_in_the_same_process_are_different_ones() {
+    let cache = Cache::new();
+    for nth in ["0", "1"] {
+        let more = format!(r#"{HOUR},"cacheScope":"public""#);
+        let memory = Memory::new(vec![json(page(nth, &more))]);
+        let client = ClientBuilder::in_process(memory).cache(cache.clone()).build().unwrap();
+        assert_eq!(listed(&client).await, nth);
     }
 }
 

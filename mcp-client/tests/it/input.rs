@@ -372,6 +372,31 @@ async fn a_server_that_always_asks_is_stopped() {
     }
 }
 
+#[tokio::test]
+async fn a_server_that_asks_too_much_at_once_is_refused() {
+    for (count, is_answered) in
+        [(Limits::INPUT_REQUESTS, true), (Limits::INPUT_REQUESTS + 1, false)]
+    {
+        let keys: Vec<String> = (0..count).map(|nth| nth.to_string()).collect();
+        let requests: Vec<(&str, &str)> = keys.iter().map(|key| (key.as_str(), FORM)).collect();
+        let shown = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&shown);
+        let show = move |form| {
+            counter.fetch_add(1, Ordering::Relaxed);
+            accept(form)
+        };
+        let memory = memory([asking(&requests, None), result(OK)]);
+        let client = memory.builder().on_elicit(show).build().unwrap();
+        let answer = call(&client).await;
+        assert_eq!(answer.is_ok(), is_answered, "{count}");
+        assert_eq!(shown.load(Ordering::Relaxed), if is_answered { count } else { 0 });
+        if let Err(error) = answer {
+            assert_eq!(error.input_required().unwrap().input_requests().len(), count);
+            assert!(error.to_string().contains("65 things"), "{error}");
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn only_the_total_counts_while_the_user_thinks() {
     let minutes = |n: u64| Duration::from_secs(n * 60);

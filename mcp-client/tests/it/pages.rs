@@ -70,6 +70,23 @@ async fn a_list_without_end_ends() {
 }
 
 #[tokio::test]
+async fn a_list_is_bounded_as_a_whole() {
+    let pages = || [page("aaaa", Some("1")), page("bbbb", Some("2")), page("cccc", None)];
+    // The ceiling is for results, what stands around them not counted.
+    let one = page("aaaa", Some("1")).len();
+    for (body, fits) in [(4 * one, true), (one + 10, false)] {
+        let server = Server::start(pages().map(|page| Reply::json(&page))).await;
+        let mut limits = Limits::default();
+        limits.body = body;
+        let names = names(&server.builder().limits(limits).build().unwrap()).await;
+        assert_eq!(names.is_ok(), fits, "{names:?}");
+        if let Err(error) = names {
+            assert!(error.is_too_large(), "{error:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_page_that_was_lost_is_read_again() {
     let server = Server::start([
         Reply::json(&page("a", Some("1"))),
@@ -82,6 +99,17 @@ async fn a_page_that_was_lost_is_read_again() {
     assert!(pages.next().await.unwrap().unwrap_err().is_transport());
     assert_eq!(pages.next().await.unwrap().unwrap().prompts[0].name, "b");
     assert_eq!(cursors(&server), [Value::Null, "1".into(), "1".into()]);
+
+    let server = Server::start([
+        Reply::json(&page("a", Some("1"))),
+        Reply::sse(&[]),
+        Reply::json(&page("b", None)),
+    ])
+    .await;
+    let mut pages = server.client().list_prompts().pages();
+    pages.next().await.unwrap().unwrap();
+    assert!(pages.next().await.unwrap().is_err());
+    assert_eq!(pages.next().await.unwrap().unwrap().prompts[0].name, "b");
 
     // What the server refuses it would refuse again.
     let server = Server::start([Reply::json(&error(-32602, "null"))]).await;

@@ -171,6 +171,28 @@ async fn a_call_that_takes_too_long_is_cancelled() {
 
 // D4, D6, J7
 #[tokio::test]
+async fn an_answer_that_is_too_long_is_no_timeout() {
+    let (builder, mut peer) = Peer::builder(1 << 20);
+    let mut limits = Limits::default();
+    limits.event = 1000;
+    let client = builder.limits(limits).timeout(None).total_timeout(None).build().unwrap();
+    let serve = async {
+        let id = peer.message().await["id"].clone();
+        peer.answer(&id, &says(&"x".repeat(5000))).await;
+        // The server is told, for what was passed over may have been something else.
+        assert_eq!(peer.message().await["method"], "notifications/cancelled");
+        let id = peer.message().await["id"].clone();
+        peer.answer(&id, OK).await;
+    };
+    let calls = async {
+        let error = call(&client).await.unwrap_err();
+        assert!(error.is_too_large(), "{error:?}");
+        assert_eq!(call(&client).await.unwrap(), "ok");
+    };
+    tokio::join!(serve, calls);
+}
+
+#[tokio::test]
 async fn lines_that_are_no_messages_are_passed_over() {
     let (builder, mut peer) = Peer::builder(1 << 16);
     let mut limits = Limits::default();
@@ -178,18 +200,21 @@ async fn lines_that_are_no_messages_are_passed_over() {
     let client = builder.limits(limits).build().unwrap();
     let serve = async {
         peer.write("Server v1.0 is ready!\n\x1b[32mgreen\x1b[0m\n\n  \n[]\n{}\n42\nnull\n").await;
-        let id = peer.message().await["id"].clone();
+        let ids = [peer.message().await["id"].clone(), peer.message().await["id"].clone()];
+        // Nobody knows for which of the two it was, if for any.
         peer.write(&format!("{}\n", "x".repeat(100_000))).await;
         peer.write(r#"{"jsonrpc":"2.0","id":5,"method":"ping"}"#).await;
         peer.write("\n{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"m\"}}\n").await;
         for _ in 0..2 * Limits::JUNK_WARNINGS {
             peer.write("log line\n").await;
         }
-        peer.answer(&id, OK).await;
+        for id in &ids {
+            peer.answer(id, OK).await;
+        }
         peer
     };
-    let (result, _peer) = tokio::join!(call(&client), serve);
-    assert_eq!(result.unwrap(), "ok");
+    let (first, second, _peer) = tokio::join!(call(&client), call(&client), serve);
+    assert_eq!([first.unwrap(), second.unwrap()], ["ok", "ok"]);
 }
 
 // C10: who waits is told, at once.

@@ -1,10 +1,12 @@
 //! Answers in streams, with notifications before them.
 
-use std::sync::{Arc, Mutex};
+use std::future::Future;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
-use mcp_client::types::{LoggingLevel, ProgressToken};
+use mcp_client::types::{LoggingLevel, ProgressToken, SubscriptionFilter};
 
-use crate::support::{OK, Reply, Server, call, result, text};
+use crate::support::{Memory, OK, Piece, Reply, Server, call, result, text};
 
 fn progress(token: &str, progress: &str) -> String {
     format!(
@@ -119,4 +121,55 @@ async fn a_callers_own_token_is_kept() {
     call.on_progress(move |_| *count.lock().unwrap() += 1).await.unwrap();
     assert_eq!(*heard.lock().unwrap(), 1);
     assert!(server.requests()[0].body.contains(r#""progressToken":"mine""#));
+}
+
+/// What `future` gives, on a runtime with a single thread, which a future that never waits would keep for itself.
+fn on_one_thread<T, F>(future: F) -> T
+where
+    T: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
+{
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        sender.send(runtime.block_on(future))
+    });
+    receiver.recv_timeout(Duration::from_secs(30)).expect("it comes to an end")
+}
+
+#[test]
+fn a_stream_that_never_pauses_keeps_no_thread() {
+    const MILLI: Duration = Duration::from_millis(1);
+    let flood = Piece::Flood(format!("data: {LOG}\n\n"));
+
+    // Behind the response.
+    let memory = Memory::sse(vec![Piece::event(&result(OK)), flood.clone()]);
+    let answer = on_one_thread(async move { call(&memory.client()).await });
+    assert_eq!(answer.unwrap(), "ok");
+
+    // In its place.
+    let memory = Memory::sse(vec![flood.clone()]);
+    let answer = on_one_thread(async move {
+        call(&memory.builder().total_timeout(100 * MILLI).build().unwrap()).await
+    });
+    assert!(answer.unwrap_err().is_timeout());
+
+    // Before a subscription is acknowledged.
+    let memory = Memory::sse(vec![flood]);
+    let listening = on_one_thread(async move {
+        let listen = memory.client().listen(SubscriptionFilter::new().tools());
+        listen.timeout(100 * MILLI).await.err()
+    });
+    assert!(listening.unwrap().is_timeout());
+
+    // And behind that, where a progress notification is no change.
+    let acknowledged = r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{}}}"#;
+    let flood = Piece::Flood(format!("data: {}\n\n", progress("1", "1")));
+    let memory = Memory::sse(vec![Piece::event(acknowledged), flood]);
+    let change = on_one_thread(async move {
+        let filter = SubscriptionFilter::new().tools();
+        let mut changes = memory.client().listen(filter).await.unwrap();
+        tokio::time::timeout(100 * MILLI, changes.next()).await.is_err()
+    });
+    assert!(change);
 }

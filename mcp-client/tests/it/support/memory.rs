@@ -21,6 +21,8 @@ pub(crate) enum Piece {
     /// With `{id}` standing for the request's id.
     Data(String),
     Wait(Duration),
+    /// The same data for ever, never with a wait.
+    Flood(String),
     Fail,
     Hang,
 }
@@ -113,6 +115,10 @@ impl Body for Pieces {
                 None => return Poll::Ready(None),
                 Some(Piece::Data(text)) => {
                     let text = text.replace("{id}", &self.id);
+                    return Poll::Ready(Some(Ok(Frame::data(text.into()))));
+                }
+                Some(Piece::Flood(text)) => {
+                    self.pieces.push_front(Piece::Flood(text.clone()));
                     return Poll::Ready(Some(Ok(Frame::data(text.into()))));
                 }
                 Some(Piece::Wait(time)) => {
