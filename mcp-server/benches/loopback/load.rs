@@ -9,11 +9,12 @@ use crate::work::Work;
 pub(crate) struct Load {
     address: SocketAddr,
     request: Vec<u8>,
+    work: Work,
 }
 
 impl Load {
     pub(crate) fn new(address: SocketAddr, work: Work) -> Self {
-        Self { address, request: work.request() }
+        Self { address, request: work.request(), work }
     }
 
     /// Sends `requests` over `connections`, one at a time on each, and reads every answer to its end.
@@ -50,6 +51,7 @@ impl Load {
             }
             timed(started.elapsed());
         }
+        self.work.check(&buffer);
     }
 }
 

@@ -16,14 +16,14 @@ async fn echo(Args(Text { text }): Args<Text>) -> String {
     text
 }
 
-async fn count(progress: Progress) -> &'static str {
+async fn count(progress: Progress, _: Args<Text>) -> &'static str {
     for n in 1..=10 {
         progress.report_of(n, 10);
     }
     "done"
 }
 
-async fn count_paced(progress: Progress) -> &'static str {
+async fn count_paced(progress: Progress, _: Args<Text>) -> &'static str {
     for n in 1..=10 {
         progress.report_of(n, 10);
         tokio::task::yield_now().await;

@@ -55,6 +55,18 @@ impl Work {
         "x".repeat(if self == Self::Echo64K { 64 * 1024 } else { 50 })
     }
 
+    /// Fails unless `answer` is the right one: what fails is fast.
+    pub(crate) fn check(self, answer: &[u8]) {
+        let answer = std::str::from_utf8(answer).unwrap();
+        let (needle, times) = match self {
+            Self::Echo50 | Self::Echo64K => (self.text(), 1),
+            Self::List1 | Self::List100 => ("\"inputSchema\"".to_owned(), self.tools()),
+            Self::Progress10 | Self::Paced10 => ("notifications/progress".to_owned(), 10),
+        };
+        assert!(answer.matches(&needle).count() >= times, "{answer}");
+        assert!(!answer.contains("\"isError\":true"), "{answer}");
+    }
+
     /// One HTTP request, byte for byte.
     pub(crate) fn request(self) -> Vec<u8> {
         let (method, name) = match self {
