@@ -84,6 +84,7 @@
 
 #[cfg(feature = "asking")]
 pub mod ask;
+mod builder;
 mod caller;
 mod completion;
 mod context;
@@ -115,6 +116,7 @@ mod work;
 #[cfg(feature = "asking")]
 #[doc(inline)]
 pub use ask::{Ask, Elicited, Key, KeyRing};
+pub use builder::ServerBuilder;
 pub use caller::{Caller, PeerAddr, RequestParts};
 pub use completion::{Completing, IntoCompletion};
 pub use context::{Context, Log, Progress};
@@ -134,7 +136,7 @@ pub use rejection::Rejection;
 pub use reply::{Body, ResponseMode, StreamLost};
 pub use resource::{Resource, ResourceTemplate};
 pub use serve::Serve;
-pub use server::{Server, ServerBuilder};
+pub use server::Server;
 pub use service::{McpService, ResponseFuture};
 pub use subscription::{Announces, Bus, Change, Feed, LocalBus, Notify};
 pub use template::{InvalidTemplate, InvalidVariables, UriTemplate, Variables};
