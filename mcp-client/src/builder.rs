@@ -35,6 +35,8 @@ use crate::transport::HttpTransport;
 #[must_use = "it builds nothing until `build` is called"]
 pub struct ClientBuilder {
     url: Box<str>,
+    /// What the cache calls the server, where its URL does not tell it from others.
+    server: Option<Arc<str>>,
     info: Option<Implementation>,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) handlers: Handlers,
@@ -80,6 +82,7 @@ impl ClientBuilder {
     pub(crate) fn new(url: &str) -> Self {
         Self {
             url: url.into(),
+            server: None,
             info: Some(Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))),
             capabilities: ClientCapabilities::default(),
             handlers: Handlers::default(),
@@ -106,7 +109,9 @@ impl ClientBuilder {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        Self::new(IN_PROCESS).service(service)
+        let mut builder = Self::new(IN_PROCESS).service(service);
+        builder.server = Some(unique_name());
+        builder
     }
 
     /// A builder for a client of a server at the other end of a byte stream; see
@@ -308,8 +313,7 @@ impl ClientBuilder {
                 if !matches!(http, Http::Tcp) {
                     below = unique_name();
                 }
-                let is_in_process = matches!(http, Http::Service(_)) && *self.url == *IN_PROCESS;
-                let server = if is_in_process { unique_name() } else { (*self.url).into() };
+                let server = self.server.unwrap_or_else(|| (*self.url).into());
                 let endpoint = endpoint(&self.url, &self.headers, http, self.http2)?;
                 (Link::Http(endpoint), server)
             }
