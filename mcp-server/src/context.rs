@@ -21,7 +21,7 @@ use crate::metadata::Metadata;
 use crate::registry::{PromptEntry, Reader, ToolEntry};
 use crate::reply::{Event, Outbox};
 use crate::resource::UNHINTED;
-use crate::server::Shared;
+use crate::server::{Server, Shared};
 use crate::state::States;
 
 /// One request, as its handler sees it. A cheap clone; take it as an argument of a handler.
@@ -48,7 +48,8 @@ pub(crate) enum Subject {
     Tool(Arc<ToolEntry>),
     Prompt(Arc<PromptEntry>),
     Resource(Box<str>, Arc<Reader>),
-    Completion,
+    /// With the shared values of what is completed.
+    Completion(Arc<States>),
 }
 
 impl Context {
@@ -106,7 +107,7 @@ impl Context {
     /// What a handler that waits for the client ends its round with.
     pub(crate) fn end_round(&self) -> Option<Result<InputRequired, ErrorObject>> {
         #[cfg(feature = "asking")]
-        return self.0.asks.as_ref()?.end_round(self.0.shared.sealer.as_ref()?);
+        return self.0.asks.as_ref()?.end_round(self.0.shared.sealer.get()?);
         #[cfg(not(feature = "asking"))]
         None
     }
@@ -167,13 +168,18 @@ impl Context {
         Log(self.clone())
     }
 
+    /// The server that handles the request.
+    pub fn server(&self) -> Server {
+        Server { shared: Arc::clone(&self.0.shared) }
+    }
+
     /// The name of the tool or prompt, or the URI of the resource, that the request is about.
     pub fn target(&self) -> &str {
         match &self.0.subject {
             Subject::Tool(tool) => &tool.name,
             Subject::Prompt(prompt) => &prompt.name,
             Subject::Resource(uri, _) => uri,
-            Subject::Completion => "",
+            Subject::Completion(_) => "",
         }
     }
 
@@ -183,7 +189,7 @@ impl Context {
             Subject::Resource(uri, reader) => {
                 ResourceInfo { uri, mime_type: reader.mime_type.as_deref(), cache: reader.cache }
             }
-            Subject::Tool(_) | Subject::Prompt(_) | Subject::Completion => {
+            Subject::Tool(_) | Subject::Prompt(_) | Subject::Completion(_) => {
                 ResourceInfo { uri: "", mime_type: None, cache: UNHINTED }
             }
         }
@@ -201,8 +207,14 @@ impl Context {
         &self.0.shared
     }
 
+    /// The shared values of the handler.
     pub(crate) fn states(&self) -> &States {
-        &self.0.shared.states
+        match &self.0.subject {
+            Subject::Tool(tool) => &tool.states,
+            Subject::Prompt(prompt) => &prompt.states,
+            Subject::Resource(_, reader) => &reader.states,
+            Subject::Completion(states) => states,
+        }
     }
 }
 
@@ -279,7 +291,7 @@ impl Log {
     /// Whether a message of `level` would be sent: worth asking before making an expensive one.
     pub fn is_enabled(&self, level: LoggingLevel) -> bool {
         // A server that does not declare logging must not log.
-        self.0.shared().declares_logging
+        self.0.shared().serves.logging
             && self.0.metadata().log_level.is_some_and(|least| level >= least)
             && self.0.outbox().is_open()
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, Response};
+use http::Response;
 use mcp_transport::json::Message;
 use mcp_types::{Method, RequestId};
 
@@ -12,7 +12,7 @@ use crate::caller::RequestParts;
 use crate::completion::Completing;
 use crate::context::{Context, Subject};
 use crate::handler::Input;
-use crate::ladder::{self, Brought, Call, Target};
+use crate::ladder::{self, Brought, Call, Sender, Target};
 use crate::metadata::Metadata;
 use crate::permit::Permit;
 use crate::registry::Answering;
@@ -41,8 +41,10 @@ pub(crate) fn begin(
 ) -> Begun {
     let begun = match message {
         Message::Request(request) => {
-            let headers: Option<&HeaderMap> = plan.http.then_some(&parts.headers);
-            ladder::climb(shared, headers, plan.sse, request)
+            // What the request sees to its end, whatever is edited meanwhile.
+            let offered = shared.registry.snapshot();
+            let sender = Sender { parts: &parts, http: plan.http, sse: plan.sse };
+            ladder::climb(shared, &offered, sender, request)
                 .and_then(|call| dispatch(shared, call, parts, plan, permit, group))
         }
         // None that a client sends over HTTP means anything in this revision.
@@ -65,7 +67,7 @@ fn dispatch(
     let opening = Opening { shared, meta, parts, plan };
     let (context, work) = match target {
         Target::Encoded(result) => {
-            return Ok(Begun::Done(plan.reply(Answer::encoded(&id, result))));
+            return Ok(Begun::Done(plan.reply(Answer::encoded(&id, &result))));
         }
         Target::CallTool { tool, arguments, brought } => {
             let subject = Subject::Tool(Arc::clone(&tool));
@@ -90,9 +92,10 @@ fn dispatch(
             let work = Working::start(&*reader.handler, &context, Input::Texts(&variables));
             (context, work)
         }
-        Target::Complete { completer, value, arguments } => {
+        Target::Complete { completer, states, value, arguments } => {
             let none = Brought::default();
-            let context = opening.context(id, Subject::Completion, Method::Complete, &none)?;
+            let context =
+                opening.context(id, Subject::Completion(states), Method::Complete, &none)?;
             let completing = Completing { value, arguments, context: context.clone() };
             let work = Working::complete(completer.as_deref(), completing);
             (context, work)
@@ -145,7 +148,7 @@ fn asking(context: Context, method: Method, brought: &Brought<'_>) -> Result<Con
         target: context.target().into(),
         arguments: brought.arguments.into(),
     };
-    let Some(sealer) = &context.shared().sealer else { return Ok(context) };
+    let Some(sealer) = context.shared().sealer.get() else { return Ok(context) };
     match Asks::open(sealer, request, &brought.responses, brought.state.as_deref()) {
         Ok(asks) => Ok(context.asking(Some(asks))),
         Err(error) => {

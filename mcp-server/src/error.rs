@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Why a server cannot be built.
+/// Why a server cannot be built, or changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -80,6 +80,15 @@ pub enum BuildError {
     /// A path that no request has.
     #[error("the path {0:?} does not begin with a slash")]
     Path(String),
+    /// A change is about a tool, prompt or resource that is not there.
+    #[error("there is no {0:?} to replace or remove")]
+    Unknown(String),
+    /// An entry would be the first of its kind, of which clients have been told that there are none.
+    #[error("the server did not declare {0} when it was built")]
+    NotDeclared(&'static str),
+    /// Lists that differ from caller to caller were declared to be the same for all.
+    #[error("lists that a visibility filter makes differ cannot be cached publicly")]
+    PublicLists,
     /// A page of nothing.
     #[error("the page size must be at least 1")]
     PageSize,

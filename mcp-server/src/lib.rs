@@ -132,6 +132,7 @@ pub use limits::Limits;
 pub use mcp_transport::json::scan;
 pub use mcp_types as types;
 pub use prompt::Prompt;
+pub use registry::{Edit, Item, Registry};
 pub use rejection::Rejection;
 pub use reply::{Body, ResponseMode, StreamLost};
 pub use resource::{Resource, ResourceTemplate};

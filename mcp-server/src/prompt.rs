@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::completion::{Completers, Completing, IntoCompletion};
 use crate::handler::{ErasedHandler, ErasedPrompt, Needs, PromptHandler};
+use crate::state::States;
 
 /// A prompt: its handler, and the definition that clients list. Specification: Prompts.
 ///
@@ -20,6 +21,8 @@ pub struct Prompt {
     pub(crate) definition: mcp_types::Prompt,
     pub(crate) handler: Arc<dyn ErasedHandler>,
     pub(crate) needs: Needs,
+    /// Shared values that come before those of the server.
+    pub(crate) states: Option<Arc<States>>,
     pub(crate) completers: Completers,
 }
 
@@ -33,6 +36,7 @@ impl Prompt {
             definition: mcp_types::Prompt { arguments, ..mcp_types::Prompt::new(name) },
             handler: Arc::new(ErasedPrompt(handler, PhantomData)),
             needs: signature.needs,
+            states: None,
             completers: Completers::default(),
         }
     }

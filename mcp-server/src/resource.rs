@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::completion::{Completers, Completing, IntoCompletion};
 use crate::handler::{ErasedHandler, ErasedResource, Needs, ResourceHandler};
+use crate::state::States;
 use crate::template::is_well_formed;
 
 /// A resource: its URI, the handler that reads it, and the definition that clients list. Specification:
@@ -20,6 +21,8 @@ pub struct Resource {
     pub(crate) definition: mcp_types::Resource,
     pub(crate) handler: Arc<dyn ErasedHandler>,
     pub(crate) needs: Needs,
+    /// Shared values that come before those of the server.
+    pub(crate) states: Option<Arc<States>>,
     /// The variables that the handler cannot do without.
     pub(crate) variables: Vec<String>,
     pub(crate) cache: CacheHint,
@@ -33,6 +36,8 @@ pub struct ResourceTemplate {
     pub(crate) definition: mcp_types::ResourceTemplate,
     pub(crate) handler: Arc<dyn ErasedHandler>,
     pub(crate) needs: Needs,
+    /// Shared values that come before those of the server.
+    pub(crate) states: Option<Arc<States>>,
     /// The variables that the handler cannot do without.
     pub(crate) variables: Vec<String>,
     pub(crate) cache: CacheHint,
@@ -52,6 +57,7 @@ impl Resource {
             definition: mcp_types::Resource::new(uri, name),
             handler: Arc::new(ErasedResource(handler, PhantomData)),
             needs: signature.needs,
+            states: None,
             variables: required(signature.input.as_ref()),
             cache: UNHINTED,
         }
@@ -109,6 +115,7 @@ impl ResourceTemplate {
             definition: mcp_types::ResourceTemplate::new(template, name),
             handler: Arc::new(ErasedResource(handler, PhantomData)),
             needs: signature.needs,
+            states: None,
             variables: required(signature.input.as_ref()),
             cache: UNHINTED,
             completers: Completers::default(),

@@ -2,25 +2,28 @@
 
 use std::fmt;
 use std::sync::Arc;
+#[cfg(feature = "asking")]
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use mcp_types::{Implementation, RawJson, ResultMeta};
+use mcp_types::{Implementation, RawJson, ResultMeta, ServerCapabilities};
 
 #[cfg(feature = "asking")]
-use crate::ask::Sealer;
+use crate::ask::{KeyRing, Sealer};
 use crate::builder::ServerBuilder;
+#[cfg(feature = "asking")]
+use crate::error::BuildError;
 use crate::ladder::head::HeadPolicy;
 use crate::limits::Limits;
 use crate::permit::Gate;
-use crate::registry::Registry;
+use crate::registry::{Live, Visibility};
 use crate::reply::{Plan, ResponseMode};
-use crate::state::States;
 use crate::subscription::Subscriptions;
 use crate::work::{AbandonedHook, Detached};
 
 /// A server: tools, what is said about them, and how they are served. A cheap clone.
 ///
-/// It is built once and does not change. Serve it with [`serve`](Self::serve), mount its
+/// What it declares is settled when it is built; what it offers can be [edited](Self::edit). Serve it with [`serve`](Self::serve), mount its
 /// [`service`](Self::service) into another HTTP stack, or drive single [`Exchange`](crate::Exchange)s.
 #[derive(Clone)]
 pub struct Server {
@@ -29,8 +32,8 @@ pub struct Server {
 
 /// What every exchange of a server refers to.
 pub(crate) struct Shared {
-    pub(crate) registry: Registry,
-    pub(crate) states: States,
+    pub(crate) registry: Live,
+    pub(crate) visibility: Option<Visibility>,
     /// The encoded discover result.
     pub(crate) discover: String,
     /// What every result says of the server.
@@ -42,23 +45,35 @@ pub(crate) struct Shared {
     pub(crate) mode: ResponseMode,
     pub(crate) keep_alive: Duration,
     pub(crate) on_abandoned: Option<Box<AbandonedHook>>,
-    /// There if any handler asks.
+    /// There as soon as any handler asks.
     #[cfg(feature = "asking")]
-    pub(crate) sealer: Option<Sealer>,
+    pub(crate) sealer: OnceLock<Sealer>,
     pub(crate) serves: Serves,
-    pub(crate) declares_logging: bool,
     /// Calls that go on without anybody waiting for them.
     pub(crate) detached: Arc<Detached>,
     /// Whether somebody has said under which names the server can be reached.
     pub(crate) hosts_are_chosen: bool,
 }
 
-/// Which families of methods are declared.
+/// What is declared.
 pub(crate) struct Serves {
     pub(crate) tools: bool,
     pub(crate) prompts: bool,
     pub(crate) resources: bool,
     pub(crate) completions: bool,
+    pub(crate) logging: bool,
+}
+
+impl Serves {
+    pub(crate) const fn of(capabilities: &ServerCapabilities) -> Self {
+        Self {
+            tools: capabilities.tools.is_some(),
+            prompts: capabilities.prompts.is_some(),
+            resources: capabilities.resources.is_some(),
+            completions: capabilities.completions.is_some(),
+            logging: capabilities.logging.is_some(),
+        }
+    }
 }
 
 /// How a server names itself in its results.
@@ -92,6 +107,16 @@ impl Server {
 }
 
 impl Shared {
+    /// What seals the states of handlers that ask; made with a random key when there is none yet.
+    #[cfg(feature = "asking")]
+    pub(crate) fn sealer(&self) -> Result<&Sealer, BuildError> {
+        if let Some(sealer) = self.sealer.get() {
+            return Ok(sealer);
+        }
+        let sealer = Sealer::new(KeyRing::random().map_err(BuildError::NoRandomness)?);
+        Ok(self.sealer.get_or_init(|| sealer))
+    }
+
     /// How exchanges over HTTP are replied to.
     pub(crate) const fn plan(&self) -> Plan {
         Plan {

@@ -18,6 +18,32 @@ impl States {
         self.0.get(&TypeId::of::<T>())?.clone().downcast().ok()
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What a handler gets that has `own` values within those that the server shares.
+    pub(crate) fn within(own: Option<&Arc<Self>>, shared: &Arc<Self>) -> Arc<Self> {
+        let mut states = Some(Arc::clone(own.unwrap_or(shared)));
+        if own.is_some() {
+            Self::share(&mut states, Some(shared));
+        }
+        states.unwrap_or_default()
+    }
+
+    /// Adds to the values that something has already those of what is around it, as far as they are of other types.
+    pub(crate) fn share(own: &mut Option<Arc<Self>>, around: Option<&Arc<Self>>) {
+        let Some(around) = around else { return };
+        *own = Some(match own {
+            Some(own) => {
+                let mut states = Self::clone(around);
+                states.0.extend(own.0.iter().map(|(id, value)| (*id, Arc::clone(value))));
+                Arc::new(states)
+            }
+            None => Arc::clone(around),
+        });
+    }
+
     pub(crate) fn has(&self, need: &StateType) -> bool {
         self.0.contains_key(&need.id)
     }

@@ -8,6 +8,7 @@ use mcp_types::{ClientCapabilities, Icon, RawJson, ToolAnnotations};
 use serde::Serialize;
 
 use crate::handler::{ErasedHandler, ErasedTool, Needs, ToolHandler};
+use crate::state::States;
 
 /// A tool: its handler, and the definition that clients list.
 ///
@@ -17,6 +18,8 @@ pub struct Tool {
     pub(crate) definition: mcp_types::Tool,
     pub(crate) handler: Arc<dyn ErasedHandler>,
     pub(crate) needs: Needs,
+    /// Shared values that come before those of the server.
+    pub(crate) states: Option<Arc<States>>,
     pub(crate) required: ClientCapabilities,
     pub(crate) to_completion: bool,
     #[cfg(feature = "validation")]
@@ -40,6 +43,7 @@ impl Tool {
             definition,
             handler: Arc::new(ErasedTool(handler, PhantomData)),
             needs: signature.needs,
+            states: None,
             required: ClientCapabilities::default(),
             to_completion: false,
             #[cfg(feature = "validation")]

@@ -276,7 +276,7 @@ fn panicked(panic: Box<dyn Any + Send>) -> Reply {
 }
 
 /// Drops what a panic was thrown with, which may panic in its turn.
-fn dispose(panic: Box<dyn Any + Send>) {
+pub(crate) fn dispose(panic: Box<dyn Any + Send>) {
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
         // Enough is enough.
         std::mem::forget(again);

@@ -7,7 +7,7 @@ use mcp_types::{InputResponses, RequestId, RequestMeta, RequestState};
 use super::HandlerError;
 use crate::context::{Context, Log, Progress};
 use crate::state::StateType;
-use crate::{Caller, PeerAddr};
+use crate::{Caller, PeerAddr, Server};
 
 /// A context argument of a handler, made from the request it serves.
 ///
@@ -114,6 +114,13 @@ impl FromContext for Option<Caller> {
 impl FromContext for Option<PeerAddr> {
     fn from_context(context: &Context) -> Result<Self, HandlerError> {
         Ok(context.peer_addr().map(PeerAddr))
+    }
+}
+
+/// The server itself, to [edit](Server::edit) what it offers.
+impl FromContext for Server {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
+        Ok(context.server())
     }
 }
 

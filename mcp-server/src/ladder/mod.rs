@@ -16,7 +16,9 @@ use mcp_types::RequestId;
 
 pub(crate) use target::{Brought, Target};
 
+use crate::caller::RequestParts;
 use crate::metadata::Metadata;
+use crate::registry::Snapshot;
 use crate::rejection::Rejection;
 use crate::server::Shared;
 
@@ -27,17 +29,33 @@ pub(crate) struct Call<'b> {
     pub(crate) target: Target<'b>,
 }
 
-/// Takes a request up the ladder. Without `headers`, on transports that have none, the checks of headers
-/// are left out. `sse` says whether the client takes a stream.
+/// Who sent a request, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sender<'a> {
+    pub(crate) parts: &'a RequestParts,
+    /// Whether it came over HTTP; on transports without headers their checks are left out.
+    pub(crate) http: bool,
+    /// Whether the client takes a stream.
+    pub(crate) sse: bool,
+}
+
+impl<'a> Sender<'a> {
+    /// The headers that have to say what the message says.
+    fn headers(self) -> Option<&'a HeaderMap> {
+        self.http.then_some(&self.parts.headers)
+    }
+}
+
+/// Takes a request up the ladder, to what is `offered`.
 pub(crate) fn climb<'b>(
     shared: &'b Shared,
-    headers: Option<&HeaderMap>,
-    sse: bool,
+    offered: &'b Snapshot,
+    sender: Sender<'_>,
     request: json::Request<'b>,
 ) -> Result<Call<'b>, Rejection> {
     let json::Request { id, method, params, meta } = request;
-    let checked = version::check(headers, &params, meta.as_ref()).and_then(|meta| {
-        target::check(shared, headers, sse, &method, &params, &meta).map(|target| (meta, target))
+    let checked = version::check(sender.headers(), &params, meta.as_ref()).and_then(|meta| {
+        target::check(shared, offered, sender, &method, &params, &meta).map(|target| (meta, target))
     });
     match checked {
         Ok((meta, target)) => Ok(Call { id, meta, target }),

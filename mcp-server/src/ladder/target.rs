@@ -4,24 +4,25 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use http::HeaderMap;
 use mcp_transport::header;
 use mcp_transport::json::Object;
 use mcp_types::{CompleteParams, CompletionReference, InputResponses, Method, SubscriptionFilter};
 
+use super::Sender;
 use crate::completion::Completer;
 use crate::metadata::Metadata;
-use crate::registry::{Answering, Entry, List, PromptEntry, Reader, ToolEntry};
+use crate::registry::{Answering, Entry, List, PromptEntry, Reader, Sight, Snapshot, ToolEntry};
 use crate::rejection::Reason;
 use crate::resource::is_uri;
 use crate::server::Shared;
+use crate::state::States;
 use crate::subscription;
 use crate::template::Variables;
 
 /// A method with what it needs.
 pub(crate) enum Target<'b> {
     /// What is answered with a result that is encoded already.
-    Encoded(&'b str),
+    Encoded(Cow<'b, str>),
     CallTool {
         tool: Arc<ToolEntry>,
         arguments: &'b str,
@@ -41,6 +42,7 @@ pub(crate) enum Target<'b> {
     /// Without a completer there is nothing to suggest.
     Complete {
         completer: Option<Arc<dyn Completer>>,
+        states: Arc<States>,
         value: String,
         arguments: Variables,
     },
@@ -86,18 +88,18 @@ impl<'b> Brought<'b> {
     }
 }
 
-/// Proves that the headers name what the body names, that it is served, and that the client can
+/// Proves that the headers name what the body names, that it is offered to the sender, and that the client can
 /// take part in it.
 pub(super) fn check<'b>(
     shared: &'b Shared,
-    headers: Option<&HeaderMap>,
-    sse: bool,
+    offered: &'b Snapshot,
+    sender: Sender<'_>,
     method: &str,
     params: &Object<'b>,
     meta: &Metadata,
 ) -> Result<Target<'b>, Reason> {
     let known = Method::from_name(method);
-    if let Some(headers) = headers {
+    if let Some(headers) = sender.headers() {
         header::verify_method(headers, method).map_err(Reason::Header)?;
         let name = known.and_then(Method::name_member).and_then(|key| params.get(key));
         // One that is no string is refused with the parameters.
@@ -105,116 +107,131 @@ pub(super) fn check<'b>(
             header::verify_name(headers, &name).map_err(Reason::Header)?;
         }
     }
-    let (registry, serves) = (&shared.registry, &shared.serves);
+    let serves = &shared.serves;
+    let reach =
+        Reach { offered, sight: Sight::new(shared.visibility.as_ref(), sender.parts), params };
     match known {
-        Some(Method::Discover) => Ok(Target::Encoded(&shared.discover)),
-        Some(Method::ListTools) if serves.tools => page(&registry.tools, params),
-        Some(Method::CallTool) if serves.tools => call_tool(shared, headers, params, meta),
-        Some(Method::ListPrompts) if serves.prompts => page(&registry.prompts, params),
-        Some(Method::GetPrompt) if serves.prompts => get_prompt(shared, params),
-        Some(Method::ListResources) if serves.resources => page(&registry.resources, params),
-        Some(Method::ListResourceTemplates) if serves.resources => {
-            page(&registry.templates, params)
-        }
-        Some(Method::ReadResource) if serves.resources => read_resource(shared, params),
-        Some(Method::Complete) if serves.completions => complete(shared, params),
-        Some(Method::Listen) => {
-            Ok(Target::Listen { wanted: subscription::wanted(shared, sse, params)? })
-        }
+        Some(Method::Discover) => Ok(Target::Encoded((&*shared.discover).into())),
+        Some(Method::ListTools) if serves.tools => reach.page(&offered.tools),
+        Some(Method::CallTool) if serves.tools => reach.call_tool(sender, meta),
+        Some(Method::ListPrompts) if serves.prompts => reach.page(&offered.prompts),
+        Some(Method::GetPrompt) if serves.prompts => reach.get_prompt(),
+        Some(Method::ListResources) if serves.resources => reach.page(&offered.resources),
+        Some(Method::ListResourceTemplates) if serves.resources => reach.page(&offered.templates),
+        Some(Method::ReadResource) if serves.resources => reach.read_resource(),
+        Some(Method::Complete) if serves.completions => reach.complete(),
+        Some(Method::Listen) => reach.listen(shared, sender),
         _ => Err(Reason::Method(method.to_owned())),
     }
 }
 
-fn page<'b, E: Entry>(list: &'b List<E>, params: &Object<'b>) -> Result<Target<'b>, Reason> {
-    let cursor = match params.get("cursor") {
-        None => None,
-        Some(text) => Some(string(text).ok_or(Reason::Params("the cursor must be a string"))?),
-    };
-    let page = list.page(cursor.as_deref());
-    page.map(Target::Encoded).ok_or(Reason::Params("the cursor is not one of this list"))
+/// What the parameters of a request can reach.
+struct Reach<'r, 'b> {
+    offered: &'b Snapshot,
+    sight: Sight<'r>,
+    params: &'r Object<'b>,
 }
 
-fn call_tool<'b>(
-    shared: &Shared,
-    headers: Option<&HeaderMap>,
-    params: &Object<'b>,
-    meta: &Metadata,
-) -> Result<Target<'b>, Reason> {
-    let name = params.get("name").and_then(string);
-    let name = name.ok_or(Reason::Params("the name of the tool must be given as a string"))?;
-    let arguments = params.get("arguments").unwrap_or("{}");
-    if !arguments.starts_with('{') {
-        return Err(Reason::Params("the arguments must be an object"));
+impl<'b> Reach<'_, 'b> {
+    fn page<E: Entry>(&self, list: &'b List<E>) -> Result<Target<'b>, Reason> {
+        let cursor = match self.params.get("cursor") {
+            None => None,
+            Some(text) => Some(string(text).ok_or(Reason::Params("the cursor must be a string"))?),
+        };
+        let page = self.offered.page(list, cursor.as_deref(), self.sight);
+        page.map(Target::Encoded).ok_or(Reason::Params("the cursor is not one of this list"))
     }
-    let Some(tool) = shared.registry.tools.get(&name) else {
-        return Err(Reason::UnknownTool(name.into_owned()));
-    };
-    if let Some(headers) = headers {
-        tool.headers.verify(Some(arguments), headers).map_err(Reason::Header)?;
-    }
-    if let Some(missing) = meta.capabilities.missing(&tool.required) {
-        return Err(Reason::Capability(Box::new(missing)));
-    }
-    let brought = Brought::read(tool.answers, params)?;
-    Ok(Target::CallTool { tool: Arc::clone(tool), arguments, brought })
-}
 
-fn get_prompt<'b>(shared: &Shared, params: &Object<'b>) -> Result<Target<'b>, Reason> {
-    let name = params.get("name").and_then(string);
-    let name = name.ok_or(Reason::Params("the name of the prompt must be given as a string"))?;
-    let arguments = match params.get("arguments") {
-        None => Variables::default(),
-        Some(text) => texts(text)
-            .ok_or(Reason::Params("the arguments of a prompt must be an object of strings"))?,
-    };
-    let Some(prompt) = shared.registry.prompts.get(&name) else {
-        return Err(Reason::UnknownPrompt(name.into_owned()));
-    };
-    if let Some(missing) = prompt.required.iter().find(|name| arguments.get(name).is_none()) {
-        return Err(Reason::MissingArgument(missing.clone()));
-    }
-    let brought = Brought::read(prompt.answers, params)?;
-    Ok(Target::GetPrompt { prompt: Arc::clone(prompt), arguments, brought })
-}
-
-fn read_resource<'b>(shared: &Shared, params: &Object<'b>) -> Result<Target<'b>, Reason> {
-    let uri = params.get("uri").and_then(string);
-    let uri = uri.ok_or(Reason::Params("the URI of the resource must be given as a string"))?;
-    if !is_uri(&uri) {
-        return Err(Reason::Params("the URI of the resource is not one"));
-    }
-    match shared.registry.reader(&uri) {
-        Some((reader, variables)) => {
-            let brought = Brought::read(reader.answers, params)?;
-            Ok(Target::ReadResource { uri: uri.into(), reader, variables, brought })
+    fn call_tool(&self, sender: Sender<'_>, meta: &Metadata) -> Result<Target<'b>, Reason> {
+        let name = self.params.get("name").and_then(string);
+        let name = name.ok_or(Reason::Params("the name of the tool must be given as a string"))?;
+        let arguments = self.params.get("arguments").unwrap_or("{}");
+        if !arguments.starts_with('{') {
+            return Err(Reason::Params("the arguments must be an object"));
         }
-        None => Err(Reason::UnknownResource(uri.into_owned())),
+        let Some(tool) = self.offered.tool(&name, self.sight) else {
+            return Err(Reason::UnknownTool(name.into_owned()));
+        };
+        if let Some(headers) = sender.headers() {
+            tool.headers.verify(Some(arguments), headers).map_err(Reason::Header)?;
+        }
+        if let Some(missing) = meta.capabilities.missing(&tool.required) {
+            return Err(Reason::Capability(Box::new(missing)));
+        }
+        let brought = Brought::read(tool.answers, self.params)?;
+        Ok(Target::CallTool { tool: Arc::clone(tool), arguments, brought })
     }
-}
 
-fn complete<'b>(shared: &Shared, params: &Object<'b>) -> Result<Target<'b>, Reason> {
-    let params: CompleteParams = serde_json::from_str(params.raw()).or(Err(Reason::Params(
-        "a reference to a prompt or a resource template and an argument must be given",
-    )))?;
-    let registry = &shared.registry;
-    let completers = match &params.reference {
-        CompletionReference::Prompt(prompt) => match registry.prompts.get(&prompt.name) {
-            Some(prompt) => Some(&prompt.completers),
-            None => return Err(Reason::UnknownPrompt(prompt.name.clone())),
-        },
-        CompletionReference::Resource(resource) => match registry.templates.get(&resource.uri) {
-            Some(template) => Some(&template.completers),
-            // A fixed URI may be asked about as well, though it has nothing to complete.
-            None if registry.resources.get(&resource.uri).is_some() => None,
-            None => return Err(Reason::UnknownResource(resource.uri.clone())),
-        },
-    };
-    let settled = params.context.and_then(|context| context.arguments).into_iter().flatten();
-    Ok(Target::Complete {
-        completer: completers.and_then(|of| of.get(&params.argument.name)).cloned(),
-        value: params.argument.value,
-        arguments: settled.map(|(name, value)| (String::from(name), value)).collect(),
-    })
+    fn get_prompt(&self) -> Result<Target<'b>, Reason> {
+        let name = self.params.get("name").and_then(string);
+        let name =
+            name.ok_or(Reason::Params("the name of the prompt must be given as a string"))?;
+        let arguments = match self.params.get("arguments") {
+            None => Variables::default(),
+            Some(text) => texts(text)
+                .ok_or(Reason::Params("the arguments of a prompt must be an object of strings"))?,
+        };
+        let Some(prompt) = self.offered.prompt(&name, self.sight) else {
+            return Err(Reason::UnknownPrompt(name.into_owned()));
+        };
+        if let Some(missing) = prompt.required.iter().find(|name| arguments.get(name).is_none()) {
+            return Err(Reason::MissingArgument(missing.clone()));
+        }
+        let brought = Brought::read(prompt.answers, self.params)?;
+        Ok(Target::GetPrompt { prompt: Arc::clone(prompt), arguments, brought })
+    }
+
+    fn read_resource(&self) -> Result<Target<'b>, Reason> {
+        let uri = self.params.get("uri").and_then(string);
+        let uri = uri.ok_or(Reason::Params("the URI of the resource must be given as a string"))?;
+        if !is_uri(&uri) {
+            return Err(Reason::Params("the URI of the resource is not one"));
+        }
+        match self.offered.reader(&uri, self.sight) {
+            Some((reader, variables)) => {
+                let brought = Brought::read(reader.answers, self.params)?;
+                Ok(Target::ReadResource { uri: uri.into(), reader, variables, brought })
+            }
+            None => Err(Reason::UnknownResource(uri.into_owned())),
+        }
+    }
+
+    fn complete(&self) -> Result<Target<'b>, Reason> {
+        let params: CompleteParams =
+            serde_json::from_str(self.params.raw()).or(Err(Reason::Params(
+                "a reference to a prompt or a resource template and an argument must be given",
+            )))?;
+        let (completers, states) = match &params.reference {
+            CompletionReference::Prompt(prompt) => {
+                let found = self.offered.prompt(&prompt.name, self.sight);
+                let found = found.map(|prompt| (Some(&prompt.completers), &prompt.states));
+                found.ok_or_else(|| Reason::UnknownPrompt(prompt.name.clone()))?
+            }
+            CompletionReference::Resource(resource) => {
+                let found = self.offered.completes(&resource.uri, self.sight);
+                found.ok_or_else(|| Reason::UnknownResource(resource.uri.clone()))?
+            }
+        };
+        let settled = params.context.and_then(|context| context.arguments).into_iter().flatten();
+        Ok(Target::Complete {
+            completer: completers.and_then(|of| of.get(&params.argument.name)).cloned(),
+            states: Arc::clone(states),
+            value: params.argument.value,
+            arguments: settled.map(|(name, value)| (String::from(name), value)).collect(),
+        })
+    }
+
+    /// Only of resources that it may read does a client hear. That one does not exist would tell it apart from one that is
+    /// hidden, so where anything may be hidden neither is granted.
+    fn listen(&self, shared: &Shared, sender: Sender<'_>) -> Result<Target<'b>, Reason> {
+        let mut wanted = subscription::wanted(shared, sender.sse, self.params)?;
+        if self.sight.is_limited()
+            && let Some(uris) = &mut wanted.resource_subscriptions
+        {
+            uris.retain(|uri| self.offered.reader(uri, self.sight).is_some());
+        }
+        Ok(Target::Listen { wanted })
+    }
 }
 
 /// The members of an object whose values are all strings.

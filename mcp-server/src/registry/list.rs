@@ -1,66 +1,57 @@
 //! `List`: things of one kind in the order of registration, with their pages encoded.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::page::Cursor;
+use mcp_types::RawJson;
+
+use super::Item;
+use super::page::{self, Cursor, Listing};
 
 /// What can be in a [`List`].
 pub(crate) trait Entry {
+    /// The member of the result that has a page of them; the cursors of the list are bound to it as well.
+    const MEMBER: &'static str;
+
     /// What it is found by, unique in its list.
     fn key(&self) -> &str;
+
+    /// Its definition, encoded.
+    fn json(&self) -> &RawJson;
+
+    /// As a [visibility](crate::ServerBuilder::visible) filter sees it.
+    fn item(&self) -> Item<'_>;
 }
 
 /// Entries in order, found by their keys, and the encoded result of each page of their definitions.
 #[derive(Debug)]
 pub(crate) struct List<E> {
-    /// What the cursors of this list are bound to.
-    name: &'static str,
     entries: Vec<Arc<E>>,
     /// Places in `entries`, sorted by key: faster than hashing for any number of tools that a model can
     /// choose from.
     by_key: Vec<usize>,
-    page_size: usize,
+    /// For those who see all of it.
     pages: Vec<String>,
 }
 
 impl<E: Entry> List<E> {
-    pub(crate) const fn new(name: &'static str, page_size: usize) -> Self {
-        Self { name, entries: Vec::new(), by_key: Vec::new(), page_size, pages: Vec::new() }
-    }
-
-    /// Adds an entry at the end; gives it back when its key is taken.
-    pub(crate) fn push(&mut self, entry: E) -> Result<(), E> {
-        match self.search(entry.key()) {
-            Ok(_) => Err(entry),
-            Err(at) => {
-                self.by_key.insert(at, self.entries.len());
-                self.entries.push(Arc::new(entry));
-                Ok(())
-            }
+    /// The list of `entries` in their order.
+    ///
+    /// # Errors
+    /// The key that two of them have.
+    pub(crate) fn new(entries: Vec<Arc<E>>, listing: &Listing) -> Result<Self, String> {
+        let key = |place: usize| entries.get(place).map_or("", |entry| entry.key());
+        let mut by_key: Vec<usize> = (0..entries.len()).collect();
+        by_key.sort_unstable_by(|&a, &b| key(a).cmp(key(b)));
+        let mut neighbours = by_key.iter().zip(by_key.iter().skip(1));
+        if let Some((twice, _)) = neighbours.find(|&(&a, &b)| key(a) == key(b)) {
+            return Err(key(*twice).to_owned());
         }
-    }
-
-    /// Encodes the pages of `definitions`, which are those of the entries in their order. `encode` gets those of
-    /// one page and the cursor of the next.
-    pub(crate) fn encode<D>(
-        &mut self,
-        definitions: &[D],
-        encode: impl Fn(&[D], Option<String>) -> String,
-    ) {
-        let mut listed = 0;
+        let mut list = Self { entries, by_key, pages: Vec::new() };
         // Nothing still has a page to show, an empty one.
-        let chunks = definitions.chunks(self.page_size);
-        let chunks = chunks.chain(definitions.is_empty().then_some(&[][..]));
-        self.pages = chunks
-            .map(|chunk| {
-                listed += chunk.len();
-                let last = (listed < definitions.len())
-                    .then(|| self.entries.get(listed - 1))
-                    .flatten()
-                    .map(|entry| Cursor::seal(self.name, entry.key()));
-                encode(chunk, last)
-            })
-            .collect();
+        let starts = (0..list.entries.len().max(1)).step_by(listing.page_size);
+        list.pages = starts.map(|start| list.encode(start, |_| true, listing)).collect();
+        Ok(list)
     }
 
     /// The entry with this key.
@@ -69,35 +60,62 @@ impl<E: Entry> List<E> {
     }
 
     /// The entries in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<E>> {
-        self.entries.iter()
+    pub(crate) const fn entries(&self) -> &Vec<Arc<E>> {
+        &self.entries
     }
 
-    /// The encoded result of the page that `cursor` points at, the first one without; `None` when no list of
-    /// this server gave that cursor.
-    pub(crate) fn page(&self, cursor: Option<&str>) -> Option<&str> {
-        let page = match cursor {
-            None => 0,
-            Some(cursor) => {
-                let last = Cursor::open(cursor, self.name)?;
-                let next = self.place(&last)? + 1;
-                if !next.is_multiple_of(self.page_size) {
-                    return None;
-                }
-                next / self.page_size
-            }
-        };
-        self.pages.get(page).map(String::as_str)
+    /// The encoded result of the page that `cursor` points at, the first one without; `None` when it can be none of
+    /// this list.
+    pub(crate) fn page(&self, cursor: Option<&str>, listing: &Listing) -> Option<Cow<'_, str>> {
+        let start = self.start(cursor)?;
+        let whole = start.is_multiple_of(listing.page_size).then_some(start / listing.page_size);
+        Some(match whole.and_then(|page| self.pages.get(page)) {
+            Some(page) => page.into(),
+            // The list was another when the cursor was made.
+            None => self.encode(start, |_| true, listing).into(),
+        })
+    }
+
+    /// The same of the entries that `sees` picks.
+    pub(crate) fn page_of(
+        &self,
+        cursor: Option<&str>,
+        sees: impl Fn(&E) -> bool,
+        listing: &Listing,
+    ) -> Option<String> {
+        Some(self.encode(self.start(cursor)?, sees, listing))
+    }
+
+    /// How many entries come before the page at `cursor`.
+    fn start(&self, cursor: Option<&str>) -> Option<usize> {
+        let Some(cursor) = cursor else { return Some(0) };
+        let cursor = Cursor::open(cursor, E::MEMBER)?;
+        match self.place(&cursor.last) {
+            Some(place) => Some(place + 1),
+            // The entry is gone, and others may be as well.
+            None => Some(cursor.entries.min(self.entries.len())),
+        }
+    }
+
+    fn encode(&self, start: usize, sees: impl Fn(&E) -> bool, listing: &Listing) -> String {
+        let mut visible =
+            (self.entries.iter().enumerate().skip(start)).filter(|(_, entry)| sees(entry));
+        let mut last = None;
+        let page = visible.by_ref().take(listing.page_size);
+        let definitions: Vec<_> = page.inspect(|&(place, _)| last = Some(place)).collect();
+        let next = visible.next().and(last).and_then(|place| {
+            let last = self.entries.get(place)?.key();
+            Some(Cursor { entries: place + 1, last }.seal(E::MEMBER))
+        });
+        let definitions: Vec<_> = definitions.iter().map(|(_, entry)| entry.json()).collect();
+        page::encode(listing, E::MEMBER, &definitions, next)
     }
 
     fn place(&self, key: &str) -> Option<usize> {
-        self.by_key.get(self.search(key).ok()?).copied()
-    }
-
-    fn search(&self, key: &str) -> Result<usize, usize> {
-        self.by_key.binary_search_by(|&at| {
+        let found = self.by_key.binary_search_by(|&at| {
             // Every place in `by_key` is one in `entries`.
             self.entries.get(at).map_or("", |entry| entry.key()).cmp(key)
-        })
+        });
+        self.by_key.get(found.ok()?).copied()
     }
 }

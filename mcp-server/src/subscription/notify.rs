@@ -43,6 +43,10 @@ impl Notify {
         self.publish(Change::Resource(uri.into()));
     }
 
+    pub(crate) const fn announces(&self) -> Announces {
+        self.announces
+    }
+
     fn publish(&self, change: Change) {
         if !self.announces.include(&change) {
             tracing::warn!(?change, "a change that the server does not announce reaches nobody");

@@ -18,6 +18,8 @@ mod body;
 mod build;
 mod cancel;
 mod completion;
+mod compose;
+mod edit;
 mod emit;
 mod envelope;
 mod exchange;
@@ -37,3 +39,4 @@ mod stall;
 mod support;
 #[cfg(feature = "validation")]
 mod validation;
+mod visible;

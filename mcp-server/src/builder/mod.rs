@@ -1,40 +1,35 @@
-//! `ServerBuilder`: what a server is made of, checked and frozen.
+//! `ServerBuilder`: what a server is made of.
+
+mod build;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_transport::host::{HostPolicy, OriginPolicy};
-use mcp_types::{
-    CacheHint, CacheScope, DiscoverResult, Icon, Implementation, JsonMap, ListChangedCapability,
-    MetaKey, Outcome, RawJson, ResourcesCapability, ResultMeta, ServerCapabilities,
-};
+use mcp_types::{CacheHint, CacheScope, Icon, Implementation, JsonMap, MetaKey, RawJson};
 use serde::Serialize;
 
 #[cfg(feature = "asking")]
-use crate::ask::{KeyRing, Sealer};
-use crate::error::BuildError;
-use crate::ladder::head::HeadPolicy;
-use crate::limits::{FOR_EVER, Limits};
-use crate::permit::Gate;
+use crate::ask::KeyRing;
+use crate::caller::RequestParts;
+use crate::limits::Limits;
 use crate::prompt::Prompt;
-use crate::registry::{Listing, Parts, Registry};
-use crate::rejection::SUPPORTED;
+use crate::registry::{Item, Registry, Visibility};
 use crate::reply::ResponseMode;
 use crate::resource::{Resource, ResourceTemplate};
-use crate::server::{Identity, Server, Serves, Shared};
-use crate::state::States;
-use crate::subscription::{Announces, Bus, LocalBus, Subscriptions};
+use crate::subscription::{Announces, Bus, LocalBus};
 use crate::tool::Tool;
 use crate::work::{Abandoned, AbandonedHook};
 
-/// Builds a [`Server`]. What is not set has the default that its setter names.
+/// Builds a [`Server`](crate::Server). What is not set has the default that its setter names.
 pub struct ServerBuilder {
     implementation: Implementation,
     identify: bool,
     instructions: Option<String>,
-    parts: Parts,
-    states: States,
+    registry: Registry,
+    visibility: Option<Visibility>,
+    declares_logging: bool,
+    declares_completions: bool,
     extensions: JsonMap,
     invalid_extension: Option<String>,
     page_size: usize,
@@ -73,8 +68,10 @@ impl ServerBuilder {
             implementation,
             identify: true,
             instructions: None,
-            parts: Parts::default(),
-            states: States::default(),
+            registry: Registry::new(),
+            visibility: None,
+            declares_logging: false,
+            declares_completions: false,
             extensions: JsonMap::new(),
             invalid_extension: None,
             page_size: Self::PAGE_SIZE,
@@ -140,49 +137,49 @@ impl ServerBuilder {
     /// Adds a tool, listed after those added before.
     #[must_use]
     pub fn tool(mut self, tool: Tool) -> Self {
-        self.parts.tools.push(tool);
+        self.registry.tools.push(tool);
         self
     }
 
     /// Adds tools in their order.
     #[must_use]
     pub fn tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Self {
-        self.parts.tools.extend(tools);
+        self.registry.tools.extend(tools);
         self
     }
 
     /// Adds a prompt, listed after those added before.
     #[must_use]
     pub fn prompt(mut self, prompt: Prompt) -> Self {
-        self.parts.prompts.push(prompt);
+        self.registry.prompts.push(prompt);
         self
     }
 
     /// Adds prompts in their order.
     #[must_use]
     pub fn prompts(mut self, prompts: impl IntoIterator<Item = Prompt>) -> Self {
-        self.parts.prompts.extend(prompts);
+        self.registry.prompts.extend(prompts);
         self
     }
 
     /// Adds a resource, listed after those added before.
     #[must_use]
     pub fn resource(mut self, resource: Resource) -> Self {
-        self.parts.resources.push(resource);
+        self.registry.resources.push(resource);
         self
     }
 
     /// Adds resources in their order.
     #[must_use]
     pub fn resources(mut self, resources: impl IntoIterator<Item = Resource>) -> Self {
-        self.parts.resources.extend(resources);
+        self.registry.resources.extend(resources);
         self
     }
 
     /// Adds a resource template, listed and matched after those added before.
     #[must_use]
     pub fn resource_template(mut self, template: ResourceTemplate) -> Self {
-        self.parts.templates.push(template);
+        self.registry.templates.push(template);
         self
     }
 
@@ -190,7 +187,67 @@ impl ServerBuilder {
     /// replaces the first.
     #[must_use]
     pub fn state<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
-        self.states.insert(value);
+        self.registry.states.insert(value);
+        self
+    }
+
+    /// Adds everything of `registry` behind what is there, as [`Registry::merge`] does.
+    #[must_use]
+    pub fn merge(mut self, registry: impl Into<Registry>) -> Self {
+        self.registry = self.registry.merge(registry);
+        self
+    }
+
+    /// Adds everything of `registry` behind what is there, with `prefix` before the names of its tools and prompts, as
+    /// [`Registry::mount`] does.
+    #[must_use]
+    pub fn mount(mut self, prefix: &str, registry: impl Into<Registry>) -> Self {
+        self.registry = self.registry.mount(prefix, registry);
+        self
+    }
+
+    /// Shows to each caller only what `filter` lets through: in lists and in everything else alike, so that what
+    /// is hidden cannot be told from what is not there. Default is everything to everybody.
+    ///
+    /// The filter is asked about the definition of a thing and what is known of the request: the
+    /// [caller](RequestParts::caller), the headers, the extensions that layers put there. It is asked often, for
+    /// every entry of a list, and must not block. One that panics hides. A resource that fits a hidden template is
+    /// hidden, unless it is registered itself. Of resources that are hidden nobody is notified; who is granted
+    /// a subscription keeps it. That a list has changed is told to all who listen for that list.
+    ///
+    /// Lists are then made for each request, and may not be [cached](Self::list_cache) publicly.
+    ///
+    /// ```
+    /// use mcp_server::{Caller, Item, Server};
+    ///
+    /// let builder = Server::builder("files", "1.0.0").visible(|item, request| match item {
+    ///     Item::Tool(tool) if tool.name.starts_with("admin_") => {
+    ///         request.caller.as_ref().is_some_and(|caller| caller.principal() == "root")
+    ///     }
+    ///     _ => true,
+    /// });
+    /// ```
+    #[must_use]
+    pub fn visible(
+        mut self,
+        filter: impl Fn(Item<'_>, &RequestParts) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.visibility = Some(Visibility::new(filter));
+        self
+    }
+
+    /// Declares logging, for tools that are [added later](Server::edit). It is declared anyway where a handler can log.
+    #[must_use]
+    pub const fn logging(mut self) -> Self {
+        self.declares_logging = true;
+        self
+    }
+
+    /// Declares completions, for prompts and templates that are [added later](Server::edit). They are declared anyway where
+    /// something has a completer.
+    #[must_use]
+    pub const fn completions(mut self) -> Self {
+        self.declares_completions = true;
         self
     }
 
@@ -324,136 +381,12 @@ impl ServerBuilder {
         self.bus = bus;
         self
     }
-
-    /// Checks everything that was given and freezes it.
-    ///
-    /// # Errors
-    /// [`BuildError`] names the first thing that cannot be served.
-    pub fn build(self) -> Result<Server, BuildError> {
-        if !self.path.starts_with('/') {
-            return Err(BuildError::Path(self.path));
-        }
-        if let Some(id) = self.invalid_extension {
-            return Err(BuildError::Extension(id));
-        }
-        #[cfg(feature = "asking")]
-        let sealer = sealer(self.state_keys, &self.parts)?;
-        let identity = self.identify.then(|| Identity::of(&self.implementation));
-        let meta = ResultMeta {
-            server_info: identity.as_ref().map(|identity| identity.implementation.clone()),
-            ..ResultMeta::default()
-        };
-        let capabilities = capabilities(&self.parts, self.announces, self.extensions);
-        let serves = Serves {
-            tools: capabilities.tools.is_some(),
-            prompts: capabilities.prompts.is_some(),
-            resources: capabilities.resources.is_some(),
-            completions: capabilities.completions.is_some(),
-        };
-        let declares_logging = capabilities.logging.is_some();
-        let discover = Outcome::Complete(DiscoverResult {
-            meta: ResultMeta {
-                server_info: self.identify.then_some(self.implementation),
-                ..ResultMeta::default()
-            },
-            supported_versions: SUPPORTED.to_vec(),
-            capabilities,
-            instructions: self.instructions,
-            ttl_ms: self.discover_cache.ttl_ms,
-            cache_scope: self.discover_cache.cache_scope,
-        });
-        let listing = Listing { page_size: self.page_size, cache: self.list_cache, meta };
-        let registry = Registry::build(self.parts, &self.states, &listing)?;
-        let hosts_are_chosen = !matches!(self.hosts, Hosts::Loopback);
-        let head = HeadPolicy {
-            hosts: self.hosts.into_hosts()?,
-            origins: self.origins.into_origins()?,
-            path: Some(self.path.into()),
-        };
-        let shared = Shared {
-            registry,
-            states: self.states,
-            // Holds strings and JSON, which always encode.
-            discover: serde_json::to_string(&discover).unwrap_or_default(),
-            identity,
-            head,
-            gate: Arc::new(Gate::new(self.limits.exchanges, self.limits.exchanges_per_caller)),
-            subscriptions: Subscriptions::new(self.announces, self.bus, &self.limits),
-            limits: self.limits.representable(),
-            mode: self.mode,
-            keep_alive: self.keep_alive.min(FOR_EVER),
-            on_abandoned: self.on_abandoned,
-            #[cfg(feature = "asking")]
-            sealer,
-            serves,
-            declares_logging,
-            detached: Arc::default(),
-            hosts_are_chosen,
-        };
-        Ok(Server { shared: Arc::new(shared) })
-    }
 }
 
-impl Hosts {
-    fn into_hosts(self) -> Result<HostPolicy, BuildError> {
-        match self {
-            Self::Loopback => Ok(HostPolicy::loopback()),
-            Self::Listed(hosts) => Ok(HostPolicy::list(hosts.iter().map(String::as_str))?),
-            Self::Any => Ok(HostPolicy::danger_allow_any()),
-        }
-    }
-
-    fn into_origins(self) -> Result<OriginPolicy, BuildError> {
-        match self {
-            Self::Loopback => Ok(OriginPolicy::loopback()),
-            Self::Listed(origins) => Ok(OriginPolicy::list(origins.iter().map(String::as_str))?),
-            Self::Any => Ok(OriginPolicy::danger_allow_any()),
-        }
-    }
-}
-
-/// A sealer for the states of handlers that ask, if there are any.
-#[cfg(feature = "asking")]
-fn sealer(keys: Option<KeyRing>, parts: &Parts) -> Result<Option<Sealer>, BuildError> {
-    if !parts.needs().any(|needs| needs.asks) {
-        return Ok(None);
-    }
-    let keys = match keys {
-        Some(keys) => keys,
-        None => KeyRing::random().map_err(BuildError::NoRandomness)?,
-    };
-    Ok(Some(Sealer::new(keys)))
-}
-
-/// What is declared follows from what is there.
-fn capabilities(parts: &Parts, announces: Announces, extensions: JsonMap) -> ServerCapabilities {
-    let Parts { tools, prompts, resources, templates } = parts;
-    let logs = parts.needs().any(|needs| needs.logging);
-    let completes = prompts
-        .iter()
-        .map(|prompt| &prompt.completers)
-        .chain(templates.iter().map(|template| &template.completers))
-        .any(|completers| !completers.is_empty());
-    let list = |there: bool, changes: bool| {
-        (there || changes).then(|| ListChangedCapability {
-            list_changed: changes.then_some(true),
-            ..ListChangedCapability::default()
-        })
-    };
-    let reads = !resources.is_empty() || !templates.is_empty();
-    let resources = reads || announces.resources || announces.resource_updates;
-    ServerCapabilities {
-        tools: list(!tools.is_empty(), announces.tools),
-        prompts: list(!prompts.is_empty(), announces.prompts),
-        resources: resources.then(|| ResourcesCapability {
-            subscribe: announces.resource_updates.then_some(true),
-            list_changed: announces.resources.then_some(true),
-            ..ResourcesCapability::default()
-        }),
-        completions: completes.then(JsonMap::new),
-        logging: logs.then(JsonMap::new),
-        extensions: (!extensions.is_empty()).then_some(extensions),
-        ..ServerCapabilities::default()
+impl From<ServerBuilder> for Registry {
+    /// What a server would offer, to be mounted into another; how it would be served is left behind.
+    fn from(builder: ServerBuilder) -> Self {
+        builder.registry
     }
 }
 

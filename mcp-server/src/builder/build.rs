@@ -1,0 +1,152 @@
+//! From a builder to a server: what was given is checked, and what is declared follows from it.
+
+use std::sync::Arc;
+#[cfg(feature = "asking")]
+use std::sync::OnceLock;
+
+use mcp_transport::host::{HostPolicy, OriginPolicy};
+use mcp_types::{
+    CacheScope, DiscoverResult, JsonMap, ListChangedCapability, Outcome, ResourcesCapability,
+    ResultMeta, ServerCapabilities,
+};
+
+use super::{Hosts, ServerBuilder};
+#[cfg(feature = "asking")]
+use crate::ask::Sealer;
+use crate::error::BuildError;
+use crate::ladder::head::HeadPolicy;
+use crate::limits::FOR_EVER;
+use crate::permit::Gate;
+use crate::registry::{Listing, Live, Registry};
+use crate::rejection::SUPPORTED;
+use crate::server::{Identity, Server, Serves, Shared};
+use crate::subscription::Subscriptions;
+
+impl ServerBuilder {
+    /// Checks everything that was given and freezes it.
+    ///
+    /// # Errors
+    /// [`BuildError`] names the first thing that cannot be served.
+    pub fn build(mut self) -> Result<Server, BuildError> {
+        self.check()?;
+        let capabilities = self.capabilities();
+        let serves = Serves::of(&capabilities);
+        let discover = self.discover(capabilities);
+        #[cfg(feature = "asking")]
+        let asks = self.registry.needs().any(|needs| needs.asks);
+        let identity = self.identify.then(|| Identity::of(&self.implementation));
+        let meta = ResultMeta {
+            server_info: identity.as_ref().map(|identity| identity.implementation.clone()),
+            ..ResultMeta::default()
+        };
+        let listing = Listing { page_size: self.page_size, cache: self.list_cache, meta };
+        let registry = Live::build(self.registry, listing)?;
+        let hosts_are_chosen = !matches!(self.hosts, Hosts::Loopback);
+        let head = HeadPolicy {
+            hosts: self.hosts.into_hosts()?,
+            origins: self.origins.into_origins()?,
+            path: Some(self.path.into()),
+        };
+        let shared = Shared {
+            registry,
+            visibility: self.visibility,
+            discover,
+            identity,
+            head,
+            gate: Arc::new(Gate::new(self.limits.exchanges, self.limits.exchanges_per_caller)),
+            subscriptions: Subscriptions::new(self.announces, self.bus, &self.limits),
+            limits: self.limits.representable(),
+            mode: self.mode,
+            keep_alive: self.keep_alive.min(FOR_EVER),
+            on_abandoned: self.on_abandoned,
+            #[cfg(feature = "asking")]
+            sealer: self.state_keys.map(Sealer::new).map_or_else(OnceLock::new, OnceLock::from),
+            serves,
+            detached: Arc::default(),
+            hosts_are_chosen,
+        };
+        #[cfg(feature = "asking")]
+        if asks {
+            shared.sealer()?;
+        }
+        Ok(Server { shared: Arc::new(shared) })
+    }
+
+    /// Looks at what was given wrongly on its own or together.
+    fn check(&self) -> Result<(), BuildError> {
+        if !self.path.starts_with('/') {
+            return Err(BuildError::Path(self.path.clone()));
+        }
+        if let Some(id) = &self.invalid_extension {
+            return Err(BuildError::Extension(id.clone()));
+        }
+        if self.visibility.is_some() && self.list_cache.cache_scope == CacheScope::Public {
+            return Err(BuildError::PublicLists);
+        }
+        Ok(())
+    }
+
+    /// What is declared follows from what is there.
+    fn capabilities(&mut self) -> ServerCapabilities {
+        let Registry { tools, prompts, resources, templates, .. } = &self.registry;
+        let announces = self.announces;
+        let list = |there: bool, changes: bool| {
+            (there || changes).then(|| ListChangedCapability {
+                list_changed: changes.then_some(true),
+                ..ListChangedCapability::default()
+            })
+        };
+        let reads = !resources.is_empty() || !templates.is_empty();
+        let resources = reads || announces.resources || announces.resource_updates;
+        let logs = self.declares_logging || self.registry.needs().any(|needs| needs.logging);
+        let completes = self.declares_completions || self.registry.completes();
+        ServerCapabilities {
+            tools: list(!tools.is_empty(), announces.tools),
+            prompts: list(!prompts.is_empty(), announces.prompts),
+            resources: resources.then(|| ResourcesCapability {
+                subscribe: announces.resource_updates.then_some(true),
+                list_changed: announces.resources.then_some(true),
+                ..ResourcesCapability::default()
+            }),
+            completions: completes.then(JsonMap::new),
+            logging: logs.then(JsonMap::new),
+            extensions: Some(std::mem::take(&mut self.extensions)).filter(|all| !all.is_empty()),
+            ..ServerCapabilities::default()
+        }
+    }
+
+    /// The encoded discover result.
+    fn discover(&mut self, capabilities: ServerCapabilities) -> String {
+        let result = DiscoverResult {
+            meta: ResultMeta {
+                server_info: self.identify.then(|| self.implementation.clone()),
+                ..ResultMeta::default()
+            },
+            supported_versions: SUPPORTED.to_vec(),
+            capabilities,
+            instructions: self.instructions.take(),
+            ttl_ms: self.discover_cache.ttl_ms,
+            cache_scope: self.discover_cache.cache_scope,
+        };
+        // Holds strings and JSON, which always encode.
+        serde_json::to_string(&Outcome::Complete(result)).unwrap_or_default()
+    }
+}
+
+impl Hosts {
+    fn into_hosts(self) -> Result<HostPolicy, BuildError> {
+        match self {
+            Self::Loopback => Ok(HostPolicy::loopback()),
+            Self::Listed(hosts) => Ok(HostPolicy::list(hosts.iter().map(String::as_str))?),
+            Self::Any => Ok(HostPolicy::danger_allow_any()),
+        }
+    }
+
+    fn into_origins(self) -> Result<OriginPolicy, BuildError> {
+        match self {
+            Self::Loopback => Ok(OriginPolicy::loopback()),
+            Self::Listed(origins) => Ok(OriginPolicy::list(origins.iter().map(String::as_str))?),
+            Self::Any => Ok(OriginPolicy::danger_allow_any()),
+        }
+    }
+}
