@@ -61,12 +61,10 @@
 //! Arguments and results may have 16 MiB and 200,000 values, and the work of judging them is bounded. A gateway
 //! whose tools are checked elsewhere leaves all this out with `Tool::danger_skip_validation`.
 //!
-//! # Subscriptions
+//! # More to read
 //!
-//! A server that [announces](ServerBuilder::announces) changes keeps a stream open to every client that listens, and
-//! [`Notify`], in a handler or from [`Server::notify`], tells all of them at once. A client that reads slowly is told
-//! once of changes that are alike; if even that is too much, its stream breaks off, so that it listens and lists
-//! again. When serving ends, streams end first, and with a result. Several instances share a [`Bus`].
+//! [`handler`] on handlers, the module `ask` on asking the client, and the [`manual`] on composing servers, on subscriptions
+//! and on deployment.
 //!
 //! # Features
 //!
@@ -94,6 +92,7 @@ mod exchange;
 pub mod handler;
 mod ladder;
 mod limits;
+pub mod manual;
 mod metadata;
 mod permit;
 mod prompt;

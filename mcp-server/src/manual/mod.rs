@@ -1,0 +1,11 @@
+//! How to, a page for each question. There is nothing here but text.
+//!
+//! - Handlers, what they take and return: [`handler`](crate::handler).
+//! - Asking the client in the middle of a handler: the module `ask`, with the feature of that name.
+//! - [Composing](composing) a server, changing it while it serves, showing each caller their own.
+//! - [Subscriptions](subscriptions): telling clients what has changed.
+//! - [Deployment](deployment): hosts and origins, proxies, several instances, limits, shutting down.
+
+pub mod composing;
+pub mod deployment;
+pub mod subscriptions;
