@@ -1,21 +1,24 @@
 //! `ServerBuilder`: what a server is made of, checked and frozen.
 
+mod reach;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_transport::host::{HostPolicy, OriginPolicy};
 use mcp_types::{
     CacheHint, CacheScope, DiscoverResult, Icon, Implementation, JsonMap, ListChangedCapability,
     MetaKey, Outcome, RawJson, ResourcesCapability, ResultMeta, ServerCapabilities,
 };
 use serde::Serialize;
 
+use reach::Reach;
+
 #[cfg(feature = "asking")]
 use crate::ask::{KeyRing, Sealer};
 use crate::error::BuildError;
-use crate::ladder::head::HeadPolicy;
 use crate::limits::{FOR_EVER, Limits};
+use crate::method::{self, Method, Methods};
 use crate::permit::Gate;
 use crate::prompt::Prompt;
 use crate::registry::{Listing, Parts, Registry};
@@ -34,15 +37,14 @@ pub struct ServerBuilder {
     identify: bool,
     instructions: Option<String>,
     parts: Parts,
+    methods: Vec<Method>,
     states: States,
     extensions: JsonMap,
     invalid_extension: Option<String>,
     page_size: usize,
     list_cache: CacheHint,
     discover_cache: CacheHint,
-    hosts: Hosts,
-    origins: Hosts,
-    path: String,
+    reach: Reach,
     limits: Limits,
     mode: ResponseMode,
     keep_alive: Duration,
@@ -51,13 +53,6 @@ pub struct ServerBuilder {
     bus: Arc<dyn Bus>,
     #[cfg(feature = "asking")]
     state_keys: Option<KeyRing>,
-}
-
-/// Which hosts, or which origins, are let in.
-enum Hosts {
-    Loopback,
-    Listed(Vec<String>),
-    Any,
 }
 
 impl ServerBuilder {
@@ -74,15 +69,14 @@ impl ServerBuilder {
             identify: true,
             instructions: None,
             parts: Parts::default(),
+            methods: Vec::new(),
             states: States::default(),
             extensions: JsonMap::new(),
             invalid_extension: None,
             page_size: Self::PAGE_SIZE,
             list_cache: private,
             discover_cache: private,
-            hosts: Hosts::Loopback,
-            origins: Hosts::Loopback,
-            path: "/mcp".to_owned(),
+            reach: Reach::default(),
             limits: Limits::default(),
             mode: ResponseMode::default(),
             keep_alive: Self::KEEP_ALIVE,
@@ -186,6 +180,21 @@ impl ServerBuilder {
         self
     }
 
+    /// Adds a method that the specification does not have. Unlike tools they are not listed: who calls one knows it
+    /// from its extension, or otherwise.
+    #[must_use]
+    pub fn method(mut self, method: Method) -> Self {
+        self.methods.push(method);
+        self
+    }
+
+    /// Adds methods.
+    #[must_use]
+    pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
+        self.methods.extend(methods);
+        self
+    }
+
     /// Gives handlers a shared value; they take it as an argument `Arc<T>`. A second value of the same type
     /// replaces the first.
     #[must_use]
@@ -195,7 +204,8 @@ impl ServerBuilder {
     }
 
     /// Declares an extension with its settings, which must be an object. A wrong identifier is an error when
-    /// the server is built. Specification: Versioning, Extension Negotiation.
+    /// the server is built. Handlers ask [`Context::extension`](crate::Context::extension) whether the client
+    /// declares it too; the methods of one declare it by themselves. Specification: Versioning, Extension Negotiation.
     #[must_use]
     pub fn extension<T: Serialize + ?Sized>(mut self, id: &str, settings: &T) -> Self {
         let prefixed = MetaKey::new(id).is_ok_and(|key| key.prefix().is_some());
@@ -227,46 +237,6 @@ impl ServerBuilder {
     #[must_use]
     pub fn discover_cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
         self.discover_cache = CacheHint { ttl_ms: millis(ttl), cache_scope: scope };
-        self
-    }
-
-    /// The names under which clients reach the server, as `host` (any port) or `host:port`. Default are those
-    /// of the loopback interface, and no other machine could use them. Specification: Streamable HTTP,
-    /// Security & Endpoint.
-    #[must_use]
-    pub fn hosts<S: Into<String>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
-        self.hosts = Hosts::Listed(hosts.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// The web origins whose pages may call the server, as `scheme://host` with `:port` where it is not the
-    /// scheme's own. Default are those of the loopback interface at any port. A request without `Origin` comes
-    /// from no page, and passes.
-    #[must_use]
-    pub fn origins<S: Into<String>>(mut self, origins: impl IntoIterator<Item = S>) -> Self {
-        self.origins = Hosts::Listed(origins.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Answers to any `Host`. Then a web page can reach a server on its visitor's machine by DNS rebinding,
-    /// unless something in front checks the host.
-    #[must_use]
-    pub fn danger_allow_any_host(mut self) -> Self {
-        self.hosts = Hosts::Any;
-        self
-    }
-
-    /// Lets pages of any origin call the server.
-    #[must_use]
-    pub fn danger_allow_any_origin(mut self) -> Self {
-        self.origins = Hosts::Any;
-        self
-    }
-
-    /// The path of the endpoint for [`Server::serve`]. Default is `/mcp`.
-    #[must_use]
-    pub fn path(mut self, path: impl Into<String>) -> Self {
-        self.path = path.into();
         self
     }
 
@@ -330,9 +300,6 @@ impl ServerBuilder {
     /// # Errors
     /// [`BuildError`] names the first thing that cannot be served.
     pub fn build(self) -> Result<Server, BuildError> {
-        if !self.path.starts_with('/') {
-            return Err(BuildError::Path(self.path));
-        }
         if let Some(id) = self.invalid_extension {
             return Err(BuildError::Extension(id));
         }
@@ -343,7 +310,9 @@ impl ServerBuilder {
             server_info: identity.as_ref().map(|identity| identity.implementation.clone()),
             ..ResultMeta::default()
         };
-        let capabilities = capabilities(&self.parts, self.announces, self.extensions);
+        let capabilities =
+            capabilities(&self.parts, &self.methods, self.announces, self.extensions);
+        let extensions = capabilities.extensions.clone().unwrap_or_default();
         let serves = Serves {
             tools: capabilities.tools.is_some(),
             prompts: capabilities.prompts.is_some(),
@@ -363,20 +332,19 @@ impl ServerBuilder {
             cache_scope: self.discover_cache.cache_scope,
         });
         let listing = Listing { page_size: self.page_size, cache: self.list_cache, meta };
+        let methods = Methods::build(self.methods, &self.states)?;
         let registry = Registry::build(self.parts, &self.states, &listing)?;
-        let hosts_are_chosen = !matches!(self.hosts, Hosts::Loopback);
-        let head = HeadPolicy {
-            hosts: self.hosts.into_hosts()?,
-            origins: self.origins.into_origins()?,
-            path: Some(self.path.into()),
-        };
+        let (hosts_are_chosen, head, cors) = self.reach.build()?;
         let shared = Shared {
             registry,
+            methods,
+            extensions,
             states: self.states,
             // Holds strings and JSON, which always encode.
             discover: serde_json::to_string(&discover).unwrap_or_default(),
             identity,
             head,
+            cors,
             gate: Arc::new(Gate::new(self.limits.exchanges, self.limits.exchanges_per_caller)),
             subscriptions: Subscriptions::new(self.announces, self.bus, &self.limits),
             limits: self.limits.representable(),
@@ -394,24 +362,6 @@ impl ServerBuilder {
     }
 }
 
-impl Hosts {
-    fn into_hosts(self) -> Result<HostPolicy, BuildError> {
-        match self {
-            Self::Loopback => Ok(HostPolicy::loopback()),
-            Self::Listed(hosts) => Ok(HostPolicy::list(hosts.iter().map(String::as_str))?),
-            Self::Any => Ok(HostPolicy::danger_allow_any()),
-        }
-    }
-
-    fn into_origins(self) -> Result<OriginPolicy, BuildError> {
-        match self {
-            Self::Loopback => Ok(OriginPolicy::loopback()),
-            Self::Listed(origins) => Ok(OriginPolicy::list(origins.iter().map(String::as_str))?),
-            Self::Any => Ok(OriginPolicy::danger_allow_any()),
-        }
-    }
-}
-
 /// A sealer for the states of handlers that ask, if there are any.
 #[cfg(feature = "asking")]
 fn sealer(keys: Option<KeyRing>, parts: &Parts) -> Result<Option<Sealer>, BuildError> {
@@ -426,9 +376,16 @@ fn sealer(keys: Option<KeyRing>, parts: &Parts) -> Result<Option<Sealer>, BuildE
 }
 
 /// What is declared follows from what is there.
-fn capabilities(parts: &Parts, announces: Announces, extensions: JsonMap) -> ServerCapabilities {
+fn capabilities(
+    parts: &Parts,
+    methods: &[Method],
+    announces: Announces,
+    mut extensions: JsonMap,
+) -> ServerCapabilities {
     let Parts { tools, prompts, resources, templates } = parts;
-    let logs = parts.needs().any(|needs| needs.logging);
+    method::declare(methods, &mut extensions);
+    let of_methods = methods.iter().map(|method| &method.needs);
+    let logs = parts.needs().chain(of_methods).any(|needs| needs.logging);
     let completes = prompts
         .iter()
         .map(|prompt| &prompt.completers)

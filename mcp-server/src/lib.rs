@@ -88,6 +88,7 @@ mod builder;
 mod caller;
 mod completion;
 mod context;
+mod cors;
 mod dispatch;
 mod error;
 mod exchange;
@@ -95,6 +96,7 @@ pub mod handler;
 mod ladder;
 mod limits;
 mod metadata;
+mod method;
 mod permit;
 mod prompt;
 mod registry;
@@ -120,17 +122,19 @@ pub use builder::ServerBuilder;
 pub use caller::{Caller, PeerAddr, RequestParts};
 pub use completion::{Completing, IntoCompletion};
 pub use context::{Context, Log, Progress};
+pub use cors::Cors;
 pub use error::{BuildError, ServeError};
 pub use exchange::{Exchange, ExchangeError, ExchangeOptions};
 #[doc(inline)]
 pub use handler::{
-    Answers, Args, Extension, FromContext, HandlerError, IntoPromptResult, IntoResourceResult,
-    IntoToolResult, PromptHandler, ResourceHandler, ResourceInfo, ResourceUri, Structured,
-    ToolHandler,
+    Answers, Args, Extension, FromContext, HandlerError, IntoMethodResult, IntoPromptResult,
+    IntoResourceResult, IntoToolResult, MethodHandler, PromptHandler, ResourceHandler,
+    ResourceInfo, ResourceUri, Structured, ToolHandler,
 };
 pub use limits::Limits;
 pub use mcp_transport::json::scan;
 pub use mcp_types as types;
+pub use method::Method;
 pub use prompt::Prompt;
 pub use rejection::Rejection;
 pub use reply::{Body, ResponseMode, StreamLost};

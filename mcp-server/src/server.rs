@@ -4,13 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_types::{Implementation, RawJson, ResultMeta};
+use mcp_types::{Implementation, JsonMap, RawJson, ResultMeta};
 
 #[cfg(feature = "asking")]
 use crate::ask::Sealer;
 use crate::builder::ServerBuilder;
+use crate::cors::CorsPolicy;
 use crate::ladder::head::HeadPolicy;
 use crate::limits::Limits;
+use crate::method::Methods;
 use crate::permit::Gate;
 use crate::registry::Registry;
 use crate::reply::{Plan, ResponseMode};
@@ -30,12 +32,17 @@ pub struct Server {
 /// What every exchange of a server refers to.
 pub(crate) struct Shared {
     pub(crate) registry: Registry,
+    pub(crate) methods: Methods,
     pub(crate) states: States,
+    /// The extensions declared.
+    pub(crate) extensions: JsonMap,
     /// The encoded discover result.
     pub(crate) discover: String,
     /// What every result says of the server.
     pub(crate) identity: Option<Identity>,
     pub(crate) head: HeadPolicy,
+    /// What pages are told, if anything.
+    pub(crate) cors: Option<CorsPolicy>,
     pub(crate) limits: Limits,
     pub(crate) gate: Arc<Gate>,
     pub(crate) subscriptions: Subscriptions,
