@@ -68,6 +68,22 @@
 //! once of changes that are alike; if even that is too much, its stream breaks off, so that it listens and lists
 //! again. When serving ends, streams end first, and with a result. Several instances share a [`Bus`].
 //!
+//! # Extensions
+//!
+//! None is built in. A server declares one with [`ServerBuilder::extension`], and a handler asks
+//! [`Context::extension`] whether the client of this request declared it too, and with which settings: only then is
+//! it active, and a handler otherwise does without it or refuses.
+//!
+//! A [`Method`] is what the specification does not have, with a handler like every other; it may belong to an
+//! extension, and is then refused (-32021) to clients that do not declare that. One type that implements
+//! [`Request`](types::Request) ties its name, parameters and result together for servers and clients:
+//! `Method::of::<Search, _>(search)` here, `client.call::<Search>(query)` there.
+//!
+//! # Web pages
+//!
+//! Pages of allowed [origins](ServerBuilder::origins) can call a server from a browser, and read what it answers, once
+//! it is told to say so to them with [`ServerBuilder::cors`]. Default is not to.
+//!
 //! # Features
 //!
 //! All are on by default; without them a server is smaller by two thirds of its dependencies.

@@ -47,7 +47,7 @@ impl ServerBuilder {
     ///
     /// A page of a public network may call a server in a private one where its origin was listed (Private Network
     /// Access), not where [any](Self::danger_allow_any_origin) may call. A layer for CORS around
-    /// [`Server::service`] would say everything twice: leave one of them out.
+    /// [`Server::service`](crate::Server::service) would say everything twice: leave one of them out.
     ///
     /// ```
     /// use mcp_server::{Cors, Server};
@@ -81,7 +81,7 @@ impl ServerBuilder {
         self
     }
 
-    /// The path of the endpoint for [`Server::serve`]. Default is `/mcp`.
+    /// The path of the endpoint for [`Server::serve`](crate::Server::serve). Default is `/mcp`.
     #[must_use]
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.reach.path = path.into();

@@ -84,6 +84,28 @@ pub trait MethodHandler<M>: Send + Sync + 'static {
 handlers!(MethodHandler, IntoMethodResult, work, types);
 
 /// What a handler may take of parameters `P`: them, or nothing.
+///
+/// ```
+/// use mcp_server::types::{CompleteParams, CompleteResult, request::Complete};
+/// use mcp_server::{Args, Method, Structured};
+///
+/// async fn complete(_: Args<CompleteParams>) -> Structured<CompleteResult> { todo!() }
+/// Method::of::<Complete, _>(complete);
+/// ```
+///
+/// ```compile_fail
+/// # use mcp_server::types::{CompleteResult, request::Complete};
+/// # use mcp_server::{Args, Method, Structured};
+/// async fn complete(_: Args<String>) -> Structured<CompleteResult> { todo!() }
+/// Method::of::<Complete, _>(complete);
+/// ```
+///
+/// ```compile_fail
+/// # use mcp_server::types::{CompleteParams, request::Complete};
+/// # use mcp_server::{Args, Method, Structured};
+/// async fn complete(_: Args<CompleteParams>) -> Structured<String> { todo!() }
+/// Method::of::<Complete, _>(complete);
+/// ```
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "the handler takes other parameters than its request has",

@@ -1,9 +1,9 @@
 //! Handlers are functions.
 //!
-//! A handler of a tool, a prompt or a resource is an `async` function or closure. Its arguments are any
-//! number (up to eight) of *context arguments*, things that implement [`FromContext`], and then at most one
-//! [`Args<T>`], the arguments decoded into `T`: those of a tool call, those of a prompt, or the variables of a
-//! resource template.
+//! A handler of a tool, a prompt, a resource or a [method of your own](crate::Method) is an `async` function or
+//! closure. Its arguments are any number (up to eight) of *context arguments*, things that implement
+//! [`FromContext`], and then at most one [`Args<T>`], the arguments decoded into `T`: those of a tool call, those of a
+//! prompt, the variables of a resource template, or the parameters of the method.
 //!
 //! ```
 //! use mcp_server::{Args, Progress};
@@ -21,7 +21,8 @@
 //! ```
 //!
 //! What it returns implements [`IntoToolResult`] (text, content, [`Structured`] values), [`IntoPromptResult`]
-//! (text, messages) or [`IntoResourceResult`] (text, bytes, contents), or is a `Result` of one of them. A tool's
+//! (text, messages), [`IntoResourceResult`] (text, bytes, contents) or [`IntoMethodResult`] ([`Structured`] values),
+//! or is a `Result` of one of them. A tool's
 //! input schema comes from `T`, its output schema from what is returned, a prompt's arguments from `T`; all are
 //! computed once, when the tool or prompt is made. So a tool whose schema differs from what it parses cannot be
 //! written.
