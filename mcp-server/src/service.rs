@@ -96,8 +96,7 @@ where
         return exchange(shared, policy, group, head, connection, body);
     };
     let grant = cors.grant(policy, &head.headers);
-    let preflight = cors.preflight(policy, &head);
-    let responding = match preflight {
+    let responding = match cors.preflight(policy, &head) {
         Some(response) => Box::pin(std::future::ready(Ok(response))),
         None => exchange(shared, policy, group, head, connection, body),
     };
@@ -108,6 +107,7 @@ where
     })
 }
 
+/// The same without what is said to pages.
 fn exchange<B>(
     shared: Arc<Shared>,
     policy: &HeadPolicy,
