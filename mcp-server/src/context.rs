@@ -11,6 +11,7 @@ use mcp_types::{
     NotificationMessage, Number, ProgressParams, RawJson, RequestId, RequestMeta, notification,
 };
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 #[cfg(feature = "asking")]
 use crate::ask::Asks;
@@ -18,7 +19,9 @@ use crate::caller::{Caller, RequestParts};
 use crate::handler::{Answers, ResourceInfo};
 use crate::ladder::Brought;
 use crate::metadata::Metadata;
+use crate::method::MethodEntry;
 use crate::registry::{PromptEntry, Reader, ToolEntry};
+use crate::rejection::{MAX_WHY, cut};
 use crate::reply::{Event, Outbox};
 use crate::resource::UNHINTED;
 use crate::server::{Server, Shared};
@@ -50,6 +53,7 @@ pub(crate) enum Subject {
     Resource(Box<str>, Arc<Reader>),
     /// With the shared values of what is completed.
     Completion(Arc<States>),
+    Method(Arc<MethodEntry>),
 }
 
 impl Context {
@@ -132,12 +136,54 @@ impl Context {
         &self.0.meta.capabilities
     }
 
+    /// The settings that the client declared for the extension `id` of the protocol with this request, if the
+    /// extension is active: if the server [declares](crate::ServerBuilder::extension) it as well. A handler goes on
+    /// without it otherwise, or refuses. Specification: Versioning, Extension Negotiation.
+    ///
+    /// ```
+    /// use mcp_server::types::ErrorObject;
+    /// use mcp_server::{Context, Tool};
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize)]
+    /// #[serde(rename_all = "camelCase")]
+    /// struct Ui { mime_types: Vec<String> }
+    ///
+    /// async fn chart(context: Context) -> Result<String, ErrorObject> {
+    ///     match context.extension::<Ui>("io.modelcontextprotocol/ui")? {
+    ///         Some(ui) => Ok(format!("shown as {:?}", ui.mime_types)),
+    ///         None => Ok("said in words".to_owned()),
+    ///     }
+    /// }
+    /// # Tool::new("chart", chart);
+    /// ```
+    ///
+    /// # Errors
+    /// -32602 when the settings are no `T`: extensions say what theirs look like.
+    pub fn extension<T: DeserializeOwned>(&self, id: &str) -> Result<Option<T>, ErrorObject> {
+        let settings = self.client_capabilities().extension(id);
+        let Some(settings) = settings.filter(|_| self.shared().extensions.contains_key(id)) else {
+            return Ok(None);
+        };
+        settings.decode().map(Some).map_err(|error| {
+            let why = error.to_string();
+            let why = cut(&why, MAX_WHY);
+            ErrorObject::invalid_params(format!("Invalid settings of the extension {id}: {why}"))
+        })
+    }
+
+    /// Whether the extension `id` of the protocol is active, whatever its settings.
+    pub fn has_extension(&self, id: &str) -> bool {
+        self.client_capabilities().has_extension(id) && self.shared().extensions.contains_key(id)
+    }
+
     /// The header fields of the HTTP request; empty on other transports.
     pub fn headers(&self) -> &HeaderMap {
         &self.0.parts.headers
     }
 
-    /// The extensions of the HTTP request, by which layers hand things to handlers.
+    /// The extensions of the HTTP request, by which layers hand things to handlers. Those of the protocol are
+    /// asked for by [`extension`](Self::extension).
     pub fn extensions(&self) -> &Extensions {
         &self.0.parts.extensions
     }
@@ -173,12 +219,13 @@ impl Context {
         Server { shared: Arc::clone(&self.0.shared) }
     }
 
-    /// The name of the tool or prompt, or the URI of the resource, that the request is about.
+    /// The name of the tool, prompt or custom method, or the URI of the resource, that the request is about.
     pub fn target(&self) -> &str {
         match &self.0.subject {
             Subject::Tool(tool) => &tool.name,
             Subject::Prompt(prompt) => &prompt.name,
             Subject::Resource(uri, _) => uri,
+            Subject::Method(method) => &method.name,
             Subject::Completion(_) => "",
         }
     }
@@ -189,7 +236,7 @@ impl Context {
             Subject::Resource(uri, reader) => {
                 ResourceInfo { uri, mime_type: reader.mime_type.as_deref(), cache: reader.cache }
             }
-            Subject::Tool(_) | Subject::Prompt(_) | Subject::Completion(_) => {
+            Subject::Tool(_) | Subject::Prompt(_) | Subject::Completion(_) | Subject::Method(_) => {
                 ResourceInfo { uri: "", mime_type: None, cache: UNHINTED }
             }
         }
@@ -214,6 +261,7 @@ impl Context {
             Subject::Prompt(prompt) => &prompt.states,
             Subject::Resource(_, reader) => &reader.states,
             Subject::Completion(states) => states,
+            Subject::Method(_) => &self.0.shared.registry.states,
         }
     }
 }

@@ -93,11 +93,14 @@ fn dispatch(
             (context, work)
         }
         Target::Complete { completer, states, value, arguments } => {
-            let none = Brought::default();
-            let context =
-                opening.context(id, Subject::Completion(states), Method::Complete, &none)?;
+            let context = opening.plain(id, Subject::Completion(states));
             let completing = Completing { value, arguments, context: context.clone() };
             let work = Working::complete(completer.as_deref(), completing);
+            (context, work)
+        }
+        Target::CallMethod { method, params } => {
+            let context = opening.plain(id, Subject::Method(Arc::clone(&method)));
+            let work = Working::start(&*method.handler, &context, Input::Params(&params));
             (context, work)
         }
         Target::Listen { wanted } => {
@@ -118,6 +121,13 @@ struct Opening<'a> {
 }
 
 impl Opening<'_> {
+    /// The context of a call about `subject` that nothing is brought back to.
+    fn plain(self, id: RequestId, subject: Subject) -> Context {
+        let outbox = Outbox::new(self.plan.streams(), self.shared.limits.queued_events);
+        let shared = Arc::clone(self.shared);
+        Context::new(id, self.meta, self.parts, outbox, subject, shared)
+    }
+
     /// The context of a call about `subject`.
     fn context(
         self,
@@ -127,9 +137,7 @@ impl Opening<'_> {
         method: Method,
         brought: &Brought<'_>,
     ) -> Result<Context, Rejection> {
-        let outbox = Outbox::new(self.plan.streams(), self.shared.limits.queued_events);
-        let shared = Arc::clone(self.shared);
-        let context = Context::new(id, self.meta, self.parts, outbox, subject, shared);
+        let context = self.plain(id, subject);
         match brought.answering {
             Answering::Never => Ok(context),
             Answering::ByHand => Ok(context.with_answers(brought)),

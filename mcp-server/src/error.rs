@@ -9,7 +9,7 @@ pub enum BuildError {
     /// A tool or prompt has no name.
     #[error("a tool or prompt needs a name")]
     NoName,
-    /// Two tools or prompts have one name, or two resources one URI.
+    /// Two tools, prompts or methods have one name, or two resources one URI.
     #[error("{0:?} is registered twice")]
     DuplicateName(String),
     /// A schema cannot be served.
@@ -70,9 +70,20 @@ pub enum BuildError {
     /// An allowed host or origin cannot be parsed.
     #[error("an allowed host or origin cannot be parsed")]
     HostOrOrigin(#[from] mcp_transport::host::InvalidHost),
+    /// A header field that pages may send or read has no such name.
+    #[error("{0:?} is no name of a header field")]
+    HeaderName(String),
     /// An extension's identifier breaks the key naming rules.
     #[error("{0:?} is no extension identifier")]
     Extension(String),
+    /// A custom method cannot be served.
+    #[error("the method {method:?} {why}")]
+    Method {
+        /// The method's name.
+        method: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// The operating system gave no randomness for the key of request states.
     #[cfg(feature = "asking")]
     #[error("there is no randomness for a key")]

@@ -66,6 +66,22 @@
 //! [`handler`] on handlers, the module `ask` on asking the client, and the [`manual`] on composing servers, on subscriptions
 //! and on deployment.
 //!
+//! # Extensions
+//!
+//! None is built in. A server declares one with [`ServerBuilder::extension`], and a handler asks
+//! [`Context::extension`] whether the client of this request declared it too, and with which settings: only then is
+//! it active, and a handler otherwise does without it or refuses.
+//!
+//! A [`Method`] is what the specification does not have, with a handler like every other; it may belong to an
+//! extension, and is then refused (-32021) to clients that do not declare that. One type that implements
+//! [`Request`](types::Request) ties its name, parameters and result together for servers and clients:
+//! `Method::of::<Search, _>(search)` here, `client.call::<Search>(query)` there.
+//!
+//! # Web pages
+//!
+//! Pages of allowed [origins](ServerBuilder::origins) can call a server from a browser, and read what it answers, once
+//! it is told to say so to them with [`ServerBuilder::cors`]. Default is not to.
+//!
 //! # Features
 //!
 //! All are on by default; without them a server is smaller by two thirds of its dependencies.
@@ -86,6 +102,7 @@ mod builder;
 mod caller;
 mod completion;
 mod context;
+mod cors;
 mod dispatch;
 mod error;
 mod exchange;
@@ -94,6 +111,7 @@ mod ladder;
 mod limits;
 pub mod manual;
 mod metadata;
+mod method;
 mod permit;
 mod prompt;
 mod registry;
@@ -119,17 +137,19 @@ pub use builder::ServerBuilder;
 pub use caller::{Caller, PeerAddr, RequestParts};
 pub use completion::{Completing, IntoCompletion};
 pub use context::{Context, Log, Progress};
+pub use cors::Cors;
 pub use error::{BuildError, ServeError};
 pub use exchange::{Exchange, ExchangeError, ExchangeOptions};
 #[doc(inline)]
 pub use handler::{
-    Answers, Args, Extension, FromContext, HandlerError, IntoPromptResult, IntoResourceResult,
-    IntoToolResult, PromptHandler, ResourceHandler, ResourceInfo, ResourceUri, Structured,
-    ToolHandler,
+    Answers, Args, Extension, FromContext, HandlerError, IntoMethodResult, IntoPromptResult,
+    IntoResourceResult, IntoToolResult, MethodHandler, PromptHandler, ResourceHandler,
+    ResourceInfo, ResourceUri, Structured, ToolHandler,
 };
 pub use limits::Limits;
 pub use mcp_transport::json::scan;
 pub use mcp_types as types;
+pub use method::Method;
 pub use prompt::Prompt;
 pub use registry::{Edit, Item, Registry};
 pub use rejection::Rejection;

@@ -6,15 +6,17 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use mcp_types::{Implementation, RawJson, ResultMeta, ServerCapabilities};
+use mcp_types::{Implementation, JsonMap, RawJson, ResultMeta, ServerCapabilities};
 
 #[cfg(feature = "asking")]
 use crate::ask::{KeyRing, Sealer};
 use crate::builder::ServerBuilder;
+use crate::cors::CorsPolicy;
 #[cfg(feature = "asking")]
 use crate::error::BuildError;
 use crate::ladder::head::HeadPolicy;
 use crate::limits::Limits;
+use crate::method::Methods;
 use crate::permit::Gate;
 use crate::registry::{Live, Visibility};
 use crate::reply::{Plan, ResponseMode};
@@ -34,11 +36,16 @@ pub struct Server {
 pub(crate) struct Shared {
     pub(crate) registry: Live,
     pub(crate) visibility: Option<Visibility>,
+    pub(crate) methods: Methods,
+    /// The extensions declared.
+    pub(crate) extensions: JsonMap,
     /// The encoded discover result.
     pub(crate) discover: String,
     /// What every result says of the server.
     pub(crate) identity: Option<Identity>,
     pub(crate) head: HeadPolicy,
+    /// What pages are told, if anything.
+    pub(crate) cors: Option<CorsPolicy>,
     pub(crate) limits: Limits,
     pub(crate) gate: Arc<Gate>,
     pub(crate) subscriptions: Subscriptions,

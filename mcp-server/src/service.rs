@@ -80,8 +80,35 @@ where
     }
 }
 
-/// The whole exchange of one HTTP request.
+/// The whole exchange of one HTTP request, and what a page is told about it.
 pub(crate) fn respond<B>(
+    shared: Arc<Shared>,
+    policy: &HeadPolicy,
+    group: Group,
+    head: http::request::Parts,
+    connection: Option<&Connection>,
+    body: B,
+) -> ResponseFuture
+where
+    B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
+{
+    let Some(cors) = &shared.cors else {
+        return exchange(shared, policy, group, head, connection, body);
+    };
+    let grant = cors.grant(policy, &head.headers);
+    let responding = match cors.preflight(policy, &head) {
+        Some(response) => Box::pin(std::future::ready(Ok(response))),
+        None => exchange(shared, policy, group, head, connection, body),
+    };
+    Box::pin(async move {
+        let mut response = responding.await?;
+        grant.apply(response.headers_mut());
+        Ok(response)
+    })
+}
+
+/// The same without what is said to pages.
+fn exchange<B>(
     shared: Arc<Shared>,
     policy: &HeadPolicy,
     group: Group,

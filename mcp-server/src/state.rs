@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::handler::Needs;
+
 /// One shared value a type, given with [`ServerBuilder::state`](crate::ServerBuilder::state).
 #[derive(Clone, Default)]
 pub(crate) struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
@@ -46,6 +48,11 @@ impl States {
 
     pub(crate) fn has(&self, need: &StateType) -> bool {
         self.0.contains_key(&need.id)
+    }
+
+    /// The name of a type that `needs` has and nobody gave.
+    pub(crate) fn missing(&self, needs: &Needs) -> Option<&'static str> {
+        needs.states.iter().find(|need| !self.has(need)).map(|need| need.name)
     }
 }
 

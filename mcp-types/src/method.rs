@@ -15,7 +15,38 @@ use crate::{
 
 /// A method that a client can call, with what it takes and gives.
 ///
-/// The methods of the revision are in [`request`]; an extension implements the trait for its own.
+/// The methods of the revision are in [`request`]; an extension implements the trait for its own, and server and
+/// client share it:
+///
+/// ```
+/// use mcp_types::{Request, RequestMeta, ResultMeta, has_meta};
+/// use serde::{Deserialize, Serialize};
+///
+/// enum Search {}
+///
+/// impl Request for Search {
+///     const METHOD: &'static str = "com.example/search";
+///     type Params = Query;
+///     type Result = Found;
+/// }
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Query {
+///     text: String,
+///     #[serde(rename = "_meta", default, skip_serializing_if = "RequestMeta::is_empty")]
+///     meta: RequestMeta,
+/// }
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Found {
+///     hits: Vec<String>,
+///     #[serde(rename = "_meta", default, skip_serializing_if = "ResultMeta::is_empty")]
+///     meta: ResultMeta,
+/// }
+///
+/// has_meta!(RequestMeta: Query);
+/// has_meta!(ResultMeta: Found);
+/// ```
 pub trait Request {
     /// The name on the wire.
     const METHOD: &'static str;
@@ -24,6 +55,9 @@ pub trait Request {
     const MAY_NEED_INPUT: bool = false;
     /// Whether the result says how long it stays fresh. Specification: Caching, Cacheable Results.
     const CACHEABLE: bool = false;
+    /// The member of the parameters that the header `Mcp-Name` repeats, for a server to check; what
+    /// [`mcp_name`](Self::mcp_name) gives. Specification: Streamable HTTP, Standard Request Headers.
+    const NAME_MEMBER: Option<&'static str> = None;
 
     /// What it takes.
     type Params: Serialize + DeserializeOwned + HasMeta<Meta = RequestMeta> + Send + Sync + 'static;
@@ -98,10 +132,9 @@ macro_rules! requests {
                 match name { $( $method => Some(Self::$name), )+ _ => None }
             }
 
-            /// The member of the parameters that the header `Mcp-Name` repeats. Specification:
-            /// Streamable HTTP, Standard Request Headers.
+            /// [`Request::NAME_MEMBER`] of the method.
             pub const fn name_member(self) -> Option<&'static str> {
-                match self { $( Self::$name => requests!(@name $($source)?), )+ }
+                match self { $( Self::$name => <request::$name as Request>::NAME_MEMBER, )+ }
             }
 
             /// [`Request::MAY_NEED_INPUT`] of the method.
@@ -146,6 +179,7 @@ macro_rules! requests {
                     }
                 )?
                 $( const CACHEABLE: bool = $cacheable; )?
+                $( const NAME_MEMBER: Option<&'static str> = Some(stringify!($source)); )?
                 type Params = $params;
                 type Result = $result;
                 $( fn mcp_name(params: &$params) -> Option<&str> {
@@ -158,8 +192,6 @@ macro_rules! requests {
         const REQUEST_TYPES: &[(Method, &str)] =
             &[$( (Method::$name, <request::$name as Request>::METHOD) ),+];
     };
-    (@name) => { None };
-    (@name $source:ident) => { Some(stringify!($source)) };
 }
 
 requests! {

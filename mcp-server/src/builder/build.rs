@@ -4,18 +4,17 @@ use std::sync::Arc;
 #[cfg(feature = "asking")]
 use std::sync::OnceLock;
 
-use mcp_transport::host::{HostPolicy, OriginPolicy};
 use mcp_types::{
     CacheScope, DiscoverResult, JsonMap, ListChangedCapability, Outcome, ResourcesCapability,
     ResultMeta, ServerCapabilities,
 };
 
-use super::{Hosts, ServerBuilder};
+use super::ServerBuilder;
 #[cfg(feature = "asking")]
 use crate::ask::Sealer;
 use crate::error::BuildError;
-use crate::ladder::head::HeadPolicy;
 use crate::limits::FOR_EVER;
+use crate::method::{self, Methods};
 use crate::permit::Gate;
 use crate::registry::{Listing, Live, Registry};
 use crate::rejection::SUPPORTED;
@@ -31,6 +30,7 @@ impl ServerBuilder {
         self.check()?;
         let capabilities = self.capabilities();
         let serves = Serves::of(&capabilities);
+        let extensions = capabilities.extensions.clone().unwrap_or_default();
         let discover = self.discover(capabilities);
         #[cfg(feature = "asking")]
         let asks = self.registry.needs().any(|needs| needs.asks);
@@ -41,18 +41,17 @@ impl ServerBuilder {
         };
         let listing = Listing { page_size: self.page_size, cache: self.list_cache, meta };
         let registry = Live::build(self.registry, listing)?;
-        let hosts_are_chosen = !matches!(self.hosts, Hosts::Loopback);
-        let head = HeadPolicy {
-            hosts: self.hosts.into_hosts()?,
-            origins: self.origins.into_origins()?,
-            path: Some(self.path.into()),
-        };
+        let methods = Methods::build(self.methods, &registry.states)?;
+        let (hosts_are_chosen, head, cors) = self.reach.build()?;
         let shared = Shared {
             registry,
+            methods,
+            extensions,
             visibility: self.visibility,
             discover,
             identity,
             head,
+            cors,
             gate: Arc::new(Gate::new(self.limits.exchanges, self.limits.exchanges_per_caller)),
             subscriptions: Subscriptions::new(self.announces, self.bus, &self.limits),
             limits: self.limits.representable(),
@@ -74,9 +73,6 @@ impl ServerBuilder {
 
     /// Looks at what was given wrongly on its own or together.
     fn check(&self) -> Result<(), BuildError> {
-        if !self.path.starts_with('/') {
-            return Err(BuildError::Path(self.path.clone()));
-        }
         if let Some(id) = &self.invalid_extension {
             return Err(BuildError::Extension(id.clone()));
         }
@@ -88,6 +84,8 @@ impl ServerBuilder {
 
     /// What is declared follows from what is there.
     fn capabilities(&mut self) -> ServerCapabilities {
+        method::declare(&self.methods, &mut self.extensions);
+        let of_methods = self.methods.iter().map(|method| &method.needs);
         let Registry { tools, prompts, resources, templates, .. } = &self.registry;
         let announces = self.announces;
         let list = |there: bool, changes: bool| {
@@ -98,7 +96,8 @@ impl ServerBuilder {
         };
         let reads = !resources.is_empty() || !templates.is_empty();
         let resources = reads || announces.resources || announces.resource_updates;
-        let logs = self.declares_logging || self.registry.needs().any(|needs| needs.logging);
+        let logs = self.declares_logging
+            || self.registry.needs().chain(of_methods).any(|needs| needs.logging);
         let completes = self.declares_completions || self.registry.completes();
         ServerCapabilities {
             tools: list(!tools.is_empty(), announces.tools),
@@ -130,23 +129,5 @@ impl ServerBuilder {
         };
         // Holds strings and JSON, which always encode.
         serde_json::to_string(&Outcome::Complete(result)).unwrap_or_default()
-    }
-}
-
-impl Hosts {
-    fn into_hosts(self) -> Result<HostPolicy, BuildError> {
-        match self {
-            Self::Loopback => Ok(HostPolicy::loopback()),
-            Self::Listed(hosts) => Ok(HostPolicy::list(hosts.iter().map(String::as_str))?),
-            Self::Any => Ok(HostPolicy::danger_allow_any()),
-        }
-    }
-
-    fn into_origins(self) -> Result<OriginPolicy, BuildError> {
-        match self {
-            Self::Loopback => Ok(OriginPolicy::loopback()),
-            Self::Listed(origins) => Ok(OriginPolicy::list(origins.iter().map(String::as_str))?),
-            Self::Any => Ok(OriginPolicy::danger_allow_any()),
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! `ServerBuilder`: what a server is made of.
 
 mod build;
+mod reach;
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,10 +10,13 @@ use std::time::Duration;
 use mcp_types::{CacheHint, CacheScope, Icon, Implementation, JsonMap, MetaKey, RawJson};
 use serde::Serialize;
 
+use reach::Reach;
+
 #[cfg(feature = "asking")]
 use crate::ask::KeyRing;
 use crate::caller::RequestParts;
 use crate::limits::Limits;
+use crate::method::Method;
 use crate::prompt::Prompt;
 use crate::registry::{Item, Registry, Visibility};
 use crate::reply::ResponseMode;
@@ -27,6 +31,7 @@ pub struct ServerBuilder {
     identify: bool,
     instructions: Option<String>,
     registry: Registry,
+    methods: Vec<Method>,
     visibility: Option<Visibility>,
     declares_logging: bool,
     declares_completions: bool,
@@ -35,9 +40,7 @@ pub struct ServerBuilder {
     page_size: usize,
     list_cache: CacheHint,
     discover_cache: CacheHint,
-    hosts: Hosts,
-    origins: Hosts,
-    path: String,
+    reach: Reach,
     limits: Limits,
     mode: ResponseMode,
     keep_alive: Duration,
@@ -46,13 +49,6 @@ pub struct ServerBuilder {
     bus: Arc<dyn Bus>,
     #[cfg(feature = "asking")]
     state_keys: Option<KeyRing>,
-}
-
-/// Which hosts, or which origins, are let in.
-enum Hosts {
-    Loopback,
-    Listed(Vec<String>),
-    Any,
 }
 
 impl ServerBuilder {
@@ -69,6 +65,7 @@ impl ServerBuilder {
             identify: true,
             instructions: None,
             registry: Registry::new(),
+            methods: Vec::new(),
             visibility: None,
             declares_logging: false,
             declares_completions: false,
@@ -77,9 +74,7 @@ impl ServerBuilder {
             page_size: Self::PAGE_SIZE,
             list_cache: private,
             discover_cache: private,
-            hosts: Hosts::Loopback,
-            origins: Hosts::Loopback,
-            path: "/mcp".to_owned(),
+            reach: Reach::default(),
             limits: Limits::default(),
             mode: ResponseMode::default(),
             keep_alive: Self::KEEP_ALIVE,
@@ -183,6 +178,21 @@ impl ServerBuilder {
         self
     }
 
+    /// Adds a method that the specification does not have. Unlike tools they are not listed: who calls one knows it
+    /// from its extension, or otherwise.
+    #[must_use]
+    pub fn method(mut self, method: Method) -> Self {
+        self.methods.push(method);
+        self
+    }
+
+    /// Adds methods.
+    #[must_use]
+    pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
+        self.methods.extend(methods);
+        self
+    }
+
     /// Gives handlers a shared value; they take it as an argument `Arc<T>`. A second value of the same type
     /// replaces the first.
     #[must_use]
@@ -252,7 +262,8 @@ impl ServerBuilder {
     }
 
     /// Declares an extension with its settings, which must be an object. A wrong identifier is an error when
-    /// the server is built. Specification: Versioning, Extension Negotiation.
+    /// the server is built. Handlers ask [`Context::extension`](crate::Context::extension) whether the client
+    /// declares it too; the methods of one declare it by themselves. Specification: Versioning, Extension Negotiation.
     #[must_use]
     pub fn extension<T: Serialize + ?Sized>(mut self, id: &str, settings: &T) -> Self {
         let prefixed = MetaKey::new(id).is_ok_and(|key| key.prefix().is_some());
@@ -284,46 +295,6 @@ impl ServerBuilder {
     #[must_use]
     pub fn discover_cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
         self.discover_cache = CacheHint { ttl_ms: millis(ttl), cache_scope: scope };
-        self
-    }
-
-    /// The names under which clients reach the server, as `host` (any port) or `host:port`. Default are those
-    /// of the loopback interface, and no other machine could use them. Specification: Streamable HTTP,
-    /// Security & Endpoint.
-    #[must_use]
-    pub fn hosts<S: Into<String>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
-        self.hosts = Hosts::Listed(hosts.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// The web origins whose pages may call the server, as `scheme://host` with `:port` where it is not the
-    /// scheme's own. Default are those of the loopback interface at any port. A request without `Origin` comes
-    /// from no page, and passes.
-    #[must_use]
-    pub fn origins<S: Into<String>>(mut self, origins: impl IntoIterator<Item = S>) -> Self {
-        self.origins = Hosts::Listed(origins.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Answers to any `Host`. Then a web page can reach a server on its visitor's machine by DNS rebinding,
-    /// unless something in front checks the host.
-    #[must_use]
-    pub fn danger_allow_any_host(mut self) -> Self {
-        self.hosts = Hosts::Any;
-        self
-    }
-
-    /// Lets pages of any origin call the server.
-    #[must_use]
-    pub fn danger_allow_any_origin(mut self) -> Self {
-        self.origins = Hosts::Any;
-        self
-    }
-
-    /// The path of the endpoint for [`Server::serve`]. Default is `/mcp`.
-    #[must_use]
-    pub fn path(mut self, path: impl Into<String>) -> Self {
-        self.path = path.into();
         self
     }
 
@@ -384,7 +355,8 @@ impl ServerBuilder {
 }
 
 impl From<ServerBuilder> for Registry {
-    /// What a server would offer, to be mounted into another; how it would be served is left behind.
+    /// What a server would offer, to be mounted into another; custom methods, and how it would be served, are left
+    /// behind.
     fn from(builder: ServerBuilder) -> Self {
         builder.registry
     }

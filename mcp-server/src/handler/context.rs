@@ -65,6 +65,15 @@ impl Needs {
     pub const fn logging(&mut self) {
         self.logging = true;
     }
+
+    /// Whether the handler wants something of the client that takes another round.
+    pub(crate) const fn asks_client(&self) -> bool {
+        #[cfg(feature = "asking")]
+        if self.asks {
+            return true;
+        }
+        self.answers
+    }
 }
 
 impl FromContext for Context {

@@ -1,9 +1,9 @@
 //! Handlers are functions.
 //!
-//! A handler of a tool, a prompt or a resource is an `async` function or closure. Its arguments are any
-//! number (up to eight) of *context arguments*, things that implement [`FromContext`], and then at most one
-//! [`Args<T>`], the arguments decoded into `T`: those of a tool call, those of a prompt, or the variables of a
-//! resource template.
+//! A handler of a tool, a prompt, a resource or a [method of your own](crate::Method) is an `async` function or
+//! closure. Its arguments are any number (up to eight) of *context arguments*, things that implement
+//! [`FromContext`], and then at most one [`Args<T>`], the arguments decoded into `T`: those of a tool call, those of a
+//! prompt, the variables of a resource template, or the parameters of the method.
 //!
 //! ```
 //! use mcp_server::{Args, Progress};
@@ -21,7 +21,8 @@
 //! ```
 //!
 //! What it returns implements [`IntoToolResult`] (text, content, [`Structured`] values), [`IntoPromptResult`]
-//! (text, messages) or [`IntoResourceResult`] (text, bytes, contents), or is a `Result` of one of them. A tool's
+//! (text, messages), [`IntoResourceResult`] (text, bytes, contents) or [`IntoMethodResult`] ([`Structured`] values),
+//! or is a `Result` of one of them. A tool's
 //! input schema comes from `T`, its output schema from what is returned, a prompt's arguments from `T`; all are
 //! computed once, when the tool or prompt is made. So a tool whose schema differs from what it parses cannot be
 //! written.
@@ -33,6 +34,7 @@
 mod args;
 mod context;
 mod error;
+mod method;
 mod prompt;
 mod resource;
 mod tool;
@@ -49,6 +51,8 @@ use serde::Serialize;
 pub use args::Args;
 pub use context::{Answers, Extension, FromContext, Needs, ResourceUri};
 pub use error::HandlerError;
+pub(crate) use method::{ErasedMethod, MethodResult};
+pub use method::{IntoMethodResult, MethodHandler, Takes};
 pub(crate) use prompt::ErasedPrompt;
 pub use prompt::{IntoPromptResult, PromptHandler};
 pub(crate) use resource::ErasedResource;
@@ -73,6 +77,7 @@ pub(crate) enum Handled {
     Prompt(GetPromptResult),
     Resource(ReadResourceResult),
     Completion(CompleteResult),
+    Method(MethodResult),
 }
 
 impl Handled {
@@ -82,6 +87,7 @@ impl Handled {
             Self::Prompt(result) => result.meta_mut(),
             Self::Resource(result) => result.meta_mut(),
             Self::Completion(result) => result.meta_mut(),
+            Self::Method(result) => &mut result.meta,
         }
     }
 }
@@ -91,6 +97,8 @@ impl Handled {
 pub(crate) enum Input<'a> {
     /// The JSON text of an object.
     Json(&'a str),
+    /// The same, of a method's own parameters.
+    Params(&'a str),
     /// Named texts.
     Texts(&'a Variables),
 }
@@ -129,15 +137,31 @@ pub(crate) trait ErasedHandler: Send + Sync {
 pub enum NoArgs {}
 
 /// Implements one of the handler traits for functions of up to eight context arguments, with and without
-/// arguments of their own.
+/// arguments of their own. With `types` they have no schemas, and the trait tells what they take and return.
 macro_rules! handlers {
     ($handler:ident, $into:ident, $work:path) => {
-        $crate::handler::handlers! { @all $handler, $into, $work,
+        $crate::handler::handlers! { @arities $handler, $into, $work, schemas, schemars::JsonSchema }
+    };
+    ($handler:ident, $into:ident, $work:path, types) => {
+        $crate::handler::handlers! { @arities $handler, $into, $work, types, Sized }
+    };
+    (@types schemas, $taken:ty, $returned:ty) => {};
+    (@types types, $taken:ty, $returned:ty) => {
+        type Taken = $taken;
+        type Returned = $returned;
+    };
+    (@input schemas, $arg:ty) => { Some($crate::schema::input::<$arg>()) };
+    (@input types, $arg:ty) => { None };
+    (@arities $($how:tt)*) => {
+        $crate::handler::handlers! { @all $($how)*,
             [] [C1] [C1 C2] [C1 C2 C3] [C1 C2 C3 C4] [C1 C2 C3 C4 C5] [C1 C2 C3 C4 C5 C6]
             [C1 C2 C3 C4 C5 C6 C7] [C1 C2 C3 C4 C5 C6 C7 C8]
         }
     };
-    (@all $handler:ident, $into:ident, $work:path, $([$($context:ident)*])*) => {$(
+    (
+        @all $handler:ident, $into:ident, $work:path, $kind:ident, $bound:path,
+        $([$($context:ident)*])*
+    ) => {$(
         impl<Func, Fut, Ret, $($context,)*> $handler<($crate::handler::NoArgs, $($context,)*)> for Func
         where
             Func: Fn($($context),*) -> Fut + Send + Sync + 'static,
@@ -145,6 +169,8 @@ macro_rules! handlers {
             Ret: $into,
             $($context: $crate::handler::FromContext,)*
         {
+            $crate::handler::handlers! { @types $kind, $crate::handler::NoArgs, Ret }
+
             fn signature() -> $crate::handler::Signature {
                 #[allow(unused_mut, reason = "unused without context arguments")]
                 let mut needs = $crate::handler::Needs::default();
@@ -166,15 +192,17 @@ macro_rules! handlers {
             Func: Fn($($context,)* $crate::Args<Arg>) -> Fut + Send + Sync + 'static,
             Fut: Future<Output = Ret> + Send + 'static,
             Ret: $into,
-            Arg: serde::de::DeserializeOwned + schemars::JsonSchema + Send + 'static,
+            Arg: serde::de::DeserializeOwned + $bound + Send + 'static,
             $($context: $crate::handler::FromContext,)*
         {
+            $crate::handler::handlers! { @types $kind, $crate::Args<Arg>, Ret }
+
             fn signature() -> $crate::handler::Signature {
                 #[allow(unused_mut, reason = "unused without context arguments")]
                 let mut needs = $crate::handler::Needs::default();
                 $( $context::needs(&mut needs); )*
                 $crate::handler::Signature {
-                    input: Some($crate::schema::input::<Arg>()),
+                    input: $crate::handler::handlers!(@input $kind, Arg),
                     output: Ret::output_schema(),
                     needs,
                 }

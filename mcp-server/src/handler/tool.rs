@@ -32,7 +32,8 @@ pub trait IntoToolResult {
     }
 }
 
-/// A value returned as structured content, which gives the tool its output schema.
+/// A value returned as structured content, which gives the tool its output schema; of a custom method it is the
+/// result itself.
 ///
 /// The same JSON goes along as text, for clients that look at content alone. Specification: Tools,
 /// Structured Content.

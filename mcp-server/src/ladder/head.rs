@@ -4,7 +4,7 @@
 
 use http::request::Parts;
 use http::uri::Authority;
-use http::{HeaderMap, Method, Uri, header};
+use http::{HeaderMap, HeaderValue, Method, Uri, header};
 use mcp_transport::host::{HostPolicy, OriginPolicy};
 use mcp_transport::media::{self, Accepts};
 
@@ -22,11 +22,7 @@ pub(crate) struct HeadPolicy {
 /// Proves that the request is a POST of JSON to the endpoint, from a page and under a name that are
 /// allowed, and returns which answers it takes.
 pub(crate) fn check(policy: &HeadPolicy, head: &Parts) -> Result<Accepts, Reason> {
-    check_host(&policy.hosts, &head.uri, &head.headers)?;
-    check_origin(&policy.origins, &head.headers)?;
-    if policy.path.as_deref().is_some_and(|path| path != head.uri.path()) {
-        return Err(Reason::Path);
-    }
+    admit(policy, head)?;
     if head.method != Method::POST {
         return Err(Reason::NotPost);
     }
@@ -38,6 +34,16 @@ pub(crate) fn check(policy: &HeadPolicy, head: &Parts) -> Result<Accepts, Reason
         return Err(Reason::NotAcceptable);
     }
     Ok(accepts)
+}
+
+/// Proves that the request is for the endpoint, from a page and under a name that are allowed.
+pub(crate) fn admit(policy: &HeadPolicy, head: &Parts) -> Result<(), Reason> {
+    check_host(&policy.hosts, &head.uri, &head.headers)?;
+    origin(&policy.origins, &head.headers)?;
+    if policy.path.as_deref().is_some_and(|path| path != head.uri.path()) {
+        return Err(Reason::Path);
+    }
+    Ok(())
 }
 
 /// The host stands in the `Host` field, in the target (HTTP/2's `:authority`, an absolute form), or in
@@ -60,11 +66,15 @@ fn check_host(policy: &HostPolicy, uri: &Uri, headers: &HeaderMap) -> Result<(),
     if policy.check_host(host) { Ok(()) } else { Err(Reason::Host) }
 }
 
-fn check_origin(policy: &OriginPolicy, headers: &HeaderMap) -> Result<(), Reason> {
+/// The origin of the page that asks, which is allowed, if it is a page.
+pub(crate) fn origin<'h>(
+    policy: &OriginPolicy,
+    headers: &'h HeaderMap,
+) -> Result<Option<&'h HeaderValue>, Reason> {
     let mut fields = headers.get_all(header::ORIGIN).iter();
     match (fields.next(), fields.next()) {
-        (None, _) => Ok(()),
-        (Some(origin), None) if policy.check_origin(origin.as_bytes()) => Ok(()),
+        (None, _) => Ok(None),
+        (Some(origin), None) if policy.check_origin(origin.as_bytes()) => Ok(Some(origin)),
         _ => Err(Reason::Origin),
     }
 }

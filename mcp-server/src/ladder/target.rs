@@ -11,6 +11,7 @@ use mcp_types::{CompleteParams, CompletionReference, InputResponses, Method, Sub
 use super::Sender;
 use crate::completion::Completer;
 use crate::metadata::Metadata;
+use crate::method::MethodEntry;
 use crate::registry::{Answering, Entry, List, PromptEntry, Reader, Sight, Snapshot, ToolEntry};
 use crate::rejection::Reason;
 use crate::resource::is_uri;
@@ -45,6 +46,10 @@ pub(crate) enum Target<'b> {
         states: Arc<States>,
         value: String,
         arguments: Variables,
+    },
+    CallMethod {
+        method: Arc<MethodEntry>,
+        params: Cow<'b, str>,
     },
     Listen {
         wanted: SubscriptionFilter,
@@ -99,9 +104,14 @@ pub(super) fn check<'b>(
     meta: &Metadata,
 ) -> Result<Target<'b>, Reason> {
     let known = Method::from_name(method);
+    let custom = if known.is_none() { shared.methods.get(method) } else { None };
     if let Some(headers) = sender.headers() {
         header::verify_method(headers, method).map_err(Reason::Header)?;
-        let name = known.and_then(Method::name_member).and_then(|key| params.get(key));
+        let name_member = match custom {
+            Some(custom) => custom.name_member.as_deref(),
+            None => known.and_then(Method::name_member),
+        };
+        let name = name_member.and_then(|key| params.get(key));
         // One that is no string is refused with the parameters.
         if let Some(name) = name.and_then(string) {
             header::verify_name(headers, &name).map_err(Reason::Header)?;
@@ -121,7 +131,10 @@ pub(super) fn check<'b>(
         Some(Method::ReadResource) if serves.resources => reach.read_resource(),
         Some(Method::Complete) if serves.completions => reach.complete(),
         Some(Method::Listen) => reach.listen(shared, sender),
-        _ => Err(Reason::Method(method.to_owned())),
+        _ => match custom {
+            Some(custom) => custom.target(params, meta),
+            None => Err(Reason::Method(method.to_owned())),
+        },
     }
 }
 

@@ -24,9 +24,9 @@ pub(super) fn name(name: &str) -> Result<(), BuildError> {
 
 /// Whether the shared values that a handler takes are there.
 pub(super) fn states(name: &str, needs: &Needs, states: &States) -> Result<(), BuildError> {
-    match needs.states.iter().find(|need| !states.has(need)) {
+    match states.missing(needs) {
         None => Ok(()),
-        Some(need) => Err(BuildError::MissingState { handler: name.to_owned(), state: need.name }),
+        Some(state) => Err(BuildError::MissingState { handler: name.to_owned(), state }),
     }
 }
 

@@ -139,10 +139,12 @@ pub trait HasMeta {
     fn meta_mut(&mut self) -> &mut Self::Meta;
 }
 
-/// Implements [`HasMeta`] for types with a field `meta`.
+/// Implements [`HasMeta`] for types with a field `meta`, such as the parameters and results of a method of your own:
+/// `has_meta!(RequestMeta: MyParams);`.
+#[macro_export]
 macro_rules! has_meta {
     ($meta:ty: $($type:ty),+ $(,)?) => {$(
-        impl $crate::meta::HasMeta for $type {
+        impl $crate::HasMeta for $type {
             type Meta = $meta;
             fn meta(&self) -> &$meta {
                 &self.meta

@@ -79,6 +79,9 @@ impl Conn {
         let reply = Reply { status, fields, body: Vec::new() };
         self.body.clear();
         self.left = reply.field("content-length").map(|length| length.parse().unwrap());
+        if status == 204 {
+            assert_eq!(self.left.replace(0), None, "{reply:?}");
+        }
         assert!(self.left.is_some() != reply.is_chunked(), "a body without framing: {reply:?}");
         reply
     }
