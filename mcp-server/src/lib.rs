@@ -96,6 +96,7 @@ mod ladder;
 mod limits;
 mod metadata;
 mod permit;
+mod pipe;
 mod prompt;
 mod registry;
 mod rejection;
@@ -131,6 +132,7 @@ pub use handler::{
 pub use limits::Limits;
 pub use mcp_transport::json::scan;
 pub use mcp_types as types;
+pub use pipe::ServeStream;
 pub use prompt::Prompt;
 pub use rejection::Rejection;
 pub use reply::{Body, ResponseMode, StreamLost};
