@@ -90,12 +90,20 @@ impl Connection {
             self.was_signalled = true;
             self.end_input();
         }
+        if let Poll::Ready(ended) = self.poll_stream(cx) {
+            return Poll::Ready(ended);
+        }
+        // Behind the rest, which may have set it.
         if let Some(drain) = &mut self.drain
             && drain.as_mut().poll(cx).is_ready()
         {
             tracing::warn!("a stream was still in use when the time to drain was over");
             return Poll::Ready(Ok(()));
         }
+        Poll::Pending
+    }
+
+    fn poll_stream(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         for _ in 0..ROUNDS {
             let taken = self.poll_input(cx)?;
             self.collect(cx);

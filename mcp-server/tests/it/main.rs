@@ -28,6 +28,7 @@ mod limits;
 mod listen;
 mod lists;
 mod logs;
+mod pipe;
 mod prompts;
 mod reply;
 mod resources;
