@@ -38,7 +38,8 @@ impl Input {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<Option<Result<Bytes, LineTooLong>>>> {
-        while let Some(reader) = &mut self.reader {
+        for _ in 0..READS {
+            let Some(reader) = &mut self.reader else { return Poll::Ready(Ok(None)) };
             if let Some(line) = self.decoder.next() {
                 return Poll::Ready(Ok(Some(line)));
             }
@@ -51,9 +52,13 @@ impl Input {
                 _ => self.decoder.push(self.buffer.split().freeze()),
             }
         }
-        Poll::Ready(Ok(None))
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 }
+
+/// How often is read in search of a line before other tasks get their turn, whatever the stream has at hand.
+const READS: usize = 16;
 
 /// How much is read at once: a pipe's own buffer is that big.
 const READ_BYTES: usize = 64 * 1024;

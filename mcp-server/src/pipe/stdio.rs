@@ -3,7 +3,6 @@
 //! A runtime that shuts down waits for its blocking threads, and one that reads from a terminal or a pipe may never
 //! end. These are none of the runtime's: they end with the process.
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +32,8 @@ pub(super) fn open() -> io::Result<(Reader, Writer)> {
 /// Moves them out of reach of the rest of the process and of its children, to whom standard output is a copy of
 /// standard error from now on, and standard input empty.
 #[cfg(unix)]
-fn take() -> io::Result<(File, File)> {
+fn take() -> io::Result<(std::fs::File, std::fs::File)> {
+    use std::fs::File;
     use std::os::fd::AsFd;
 
     let input = io::stdin().as_fd().try_clone_to_owned()?;

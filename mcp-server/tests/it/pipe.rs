@@ -3,6 +3,8 @@
 mod ends;
 mod listens;
 
+use std::pin::Pin;
+use std::task::{self, Poll};
 use std::time::Duration;
 
 use mcp_server::types::{CallToolResult, LoggingLevel, RawJson};
@@ -12,6 +14,7 @@ use mcp_server::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::io::ReadBuf;
 
 use crate::support::lines::{error, text};
 use crate::support::{
@@ -516,7 +519,7 @@ async fn a_client_that_does_not_read_holds_up_no_handler() {
     let floods = Tool::new("floods", move |progress: Progress, log: Log| {
         let done = bell.clone();
         async move {
-            for step in 1..=100_000 {
+            for step in 1..=20_000 {
                 progress.report(step);
                 log.send(LoggingLevel::Info, "x");
                 if step % 1000 == 0 {
@@ -540,7 +543,7 @@ async fn a_client_that_does_not_read_holds_up_no_handler() {
         let message = pipe.message().await;
         if message.get("id").is_some() {
             let id = usize::try_from(message["id"].as_u64().unwrap()).unwrap();
-            assert_eq!((text(&message), last[id]), ("done", 100_000));
+            assert_eq!((text(&message), last[id]), ("done", 20_000));
             answers += 1;
         } else {
             events += 1;
@@ -557,7 +560,7 @@ async fn a_client_that_does_not_read_holds_up_no_handler() {
 /// Requests whose answers are not read are not read either; nothing is lost once they are.
 #[tokio::test]
 async fn a_client_that_does_not_read_is_not_read() {
-    use tokio::io::AsyncWriteExt;
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 
     let server = server([ok()]);
     let (ours, theirs) = tokio::io::duplex(4096);
@@ -582,7 +585,6 @@ async fn a_client_that_does_not_read_is_not_read() {
     assert!(sent < 2000, "{sent} requests were taken while nothing was read");
     // The last one is cut off, which is a line all the same once the input has ended.
     drop(writer);
-    use tokio::io::AsyncBufReadExt;
     let mut lines = tokio::io::BufReader::new(reader).lines();
     let mut answers = 0;
     while answers < sent {
@@ -592,4 +594,29 @@ async fn a_client_that_does_not_read_is_not_read() {
         answers += 1;
     }
     task.abort();
+}
+
+/// A stream that never pauses leaves the thread to others.
+#[tokio::test]
+async fn a_flood_of_nothing_starves_nobody() {
+    struct Flood(&'static [u8]);
+
+    impl tokio::io::AsyncRead for Flood {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _: &mut task::Context<'_>,
+            buf: &mut ReadBuf<'_>,
+        ) -> Poll<std::io::Result<()>> {
+            while buf.remaining() >= self.0.len() {
+                buf.put_slice(self.0);
+            }
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    for flood in ["\n", "x", "{}\n"] {
+        let serve = server([ok()]).serve_stream(Flood(flood.as_bytes()), tokio::io::sink());
+        let served = tokio::time::timeout(Duration::from_millis(20), serve.into_future()).await;
+        assert!(served.is_err(), "{flood:?}");
+    }
 }

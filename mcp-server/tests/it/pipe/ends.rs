@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_server::ServeError;
+use tokio::io::AsyncReadExt;
 use tokio::sync::{mpsc, oneshot};
 
 use super::*;
@@ -88,7 +89,6 @@ async fn a_client_that_is_gone_is_a_clean_end() {
     begun.rung().await;
     pipe.call("2", "large", json!({})).await;
     // In the middle of a message.
-    use tokio::io::AsyncReadExt;
     within(pipe.reader.read_exact(&mut [0; 1000])).await.unwrap();
     pipe.close();
     dropped.dropped().await;
