@@ -3,7 +3,8 @@
 use std::process::{Command, Stdio};
 use std::sync::mpsc::Receiver;
 
-use mcp_client::Client;
+use mcp_client::types::SubscriptionFilter;
+use mcp_client::{Change, Client, End};
 use serde_json::{Value, json};
 
 use crate::interop::{OURS, PYTHON, Sdk, TYPESCRIPT, check_report};
@@ -172,6 +173,24 @@ fn a_broken_pipe_ends_the_process() {
     // It ends by itself: its input is open, and so is its standard error until then.
     assert_eq!(rest(&errors), [""; 0]);
     assert!(server.wait().unwrap().success());
+}
+
+#[tokio::test]
+async fn our_client_hears_of_changes() {
+    let client = Client::spawn(ours()).unwrap();
+    let filter = SubscriptionFilter::new().tools();
+    let mut first = client.listen(filter.clone()).await.unwrap();
+    let mut second = client.listen(filter.prompts()).await.unwrap();
+    client.call_tool("test_trigger_tool_change", json!({})).await.unwrap();
+    assert_eq!(first.next().await, Some(Change::Tools));
+    assert_eq!(second.next().await, Some(Change::Tools));
+    first.close();
+    client.call_tool("test_trigger_prompt_change", json!({})).await.unwrap();
+    assert_eq!(second.next().await, Some(Change::Prompts));
+    // Whoever closes its input is told that its subscriptions have ended.
+    client.close().await;
+    assert_eq!(second.next().await, None);
+    assert!(matches!(second.end(), Some(End::Graceful)), "{:?}", second.end());
 }
 
 /// Specification: stdio, Unexpected Termination.

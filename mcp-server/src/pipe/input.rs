@@ -60,5 +60,5 @@ impl Input {
 /// How often is read in search of a line before other tasks get their turn, whatever the stream has at hand.
 const READS: usize = 16;
 
-/// How much is read at once: a pipe's own buffer is that big.
-const READ_BYTES: usize = 64 * 1024;
+/// 16 KiB at a time: many requests, and what a connection holds while it waits for the next.
+const READ_BYTES: usize = 16 * 1024;

@@ -63,14 +63,18 @@ impl Server {
 
     /// Serves the client that started this process, over standard input and output.
     ///
-    /// On Unix the two are taken away from the rest of the process when serving begins, for good: a stray `println!`, or
-    /// a child process that inherits them, writes to standard error and reads nothing. Elsewhere it is up to the
+    /// On Unix the two are taken away from the rest of the process when serving begins, for good: a stray `println!`,
+    /// or a child process that inherits them, writes to standard error and reads nothing. Elsewhere it is up to the
     /// author that nothing but messages is written to standard output. Logs belong on standard error everywhere, so
     /// tell `tracing_subscriber` with `.with_writer(std::io::stderr)`.
     ///
     /// Reading and writing happen in threads of their own, which hold up neither the runtime nor the end of the
-    /// process. Signals are the author's, with [`shutdown_on`](ServeStream::shutdown_on). A client that does not read is
-    /// waited for, since it owns this process.
+    /// process. Signals are the author's, with [`shutdown_on`](ServeStream::shutdown_on). A client that does not
+    /// read is waited for, since it owns this process.
+    ///
+    /// # Errors
+    /// Of the future: [`ServeError::Stream`], as for [`serve_stream`](Self::serve_stream), and when the two have been
+    /// served before.
     ///
     /// ```no_run
     /// # async fn example(server: mcp_server::Server) -> Result<(), mcp_server::ServeError> {

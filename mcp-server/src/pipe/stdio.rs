@@ -38,9 +38,10 @@ fn take() -> io::Result<(std::fs::File, std::fs::File)> {
 
     let input = io::stdin().as_fd().try_clone_to_owned()?;
     let output = io::stdout().as_fd().try_clone_to_owned()?;
-    // Whoever started the process may have left them in another mode, which these threads could not use.
     for stream in [&input, &output] {
-        rustix::io::ioctl_fionbio(stream, false)?;
+        // Whoever started the process may have left a pipe in the other mode, which these threads could not use. What
+        // cannot be set, such as a file, does not need it.
+        let _ = rustix::io::ioctl_fionbio(stream, false);
     }
     rustix::stdio::dup2_stdout(io::stderr())?;
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;

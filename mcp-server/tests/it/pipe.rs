@@ -14,7 +14,7 @@ use mcp_server::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::io::ReadBuf;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, ReadBuf};
 
 use crate::support::lines::{error, text};
 use crate::support::{
@@ -560,8 +560,6 @@ async fn a_client_that_does_not_read_holds_up_no_handler() {
 /// Requests whose answers are not read are not read either; nothing is lost once they are.
 #[tokio::test]
 async fn a_client_that_does_not_read_is_not_read() {
-    use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
-
     let server = server([ok()]);
     let (ours, theirs) = tokio::io::duplex(4096);
     let (reader, writer) = tokio::io::split(theirs);
@@ -583,7 +581,6 @@ async fn a_client_that_does_not_read_is_not_read() {
     });
     let (sent, writer) = within(writing).await.unwrap();
     assert!(sent < 2000, "{sent} requests were taken while nothing was read");
-    // The last one is cut off, which is a line all the same once the input has ended.
     drop(writer);
     let mut lines = tokio::io::BufReader::new(reader).lines();
     let mut answers = 0;
@@ -618,5 +615,63 @@ async fn a_flood_of_nothing_starves_nobody() {
         let serve = server([ok()]).serve_stream(Flood(flood.as_bytes()), tokio::io::sink());
         let served = tokio::time::timeout(Duration::from_millis(20), serve.into_future()).await;
         assert!(served.is_err(), "{flood:?}");
+    }
+}
+
+/// Whatever the order in which things happen: what is not cancelled is answered once, and in its own name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_storm_of_calls_loses_nothing() {
+    let steps = Tool::new("steps", |context: Context, progress: Progress| async move {
+        for step in 1..=5 {
+            progress.report(step);
+            tokio::task::yield_now().await;
+        }
+        json!(context.request_id()).to_string()
+    });
+    let server = server([steps, ok()]);
+    for room in [1, 7, 64, 1 << 16] {
+        let (ours, theirs) = tokio::io::duplex(room);
+        let (reader, writer) = tokio::io::split(theirs);
+        let task = tokio::spawn(server.clone().serve_stream(reader, writer).into_future());
+        let (reader, mut writer) = tokio::io::split(ours);
+        // One after the other, so that no limit is met; a third of them is cancelled at once.
+        let writing = tokio::spawn(async move {
+            for id in 0..200 {
+                let mut meta = crate::support::meta();
+                meta["progressToken"] = json!(id);
+                let params = json!({ "name": "steps", "_meta": meta });
+                let mut lines = message(&id.to_string(), "tools/call", params) + "\n";
+                if id % 3 == 0 {
+                    let params = json!({ "requestId": id });
+                    let method = "notifications/cancelled";
+                    lines += &json!({ "jsonrpc": "2.0", "method": method, "params": params })
+                        .to_string();
+                    lines += "\n";
+                }
+                writer.write_all(lines.as_bytes()).await.unwrap();
+            }
+            writer
+        });
+        let mut lines = tokio::io::BufReader::new(reader).lines();
+        let (mut answered, mut progress) = (vec![false; 200], vec![0; 200]);
+        while let Some(line) = within(lines.next_line()).await.unwrap() {
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if let Some(id) = message.get("id").and_then(Value::as_u64) {
+                assert_eq!(text(&message), id.to_string());
+                assert!(!std::mem::replace(&mut answered[usize::try_from(id).unwrap()], true));
+            } else {
+                let token = usize::try_from(message["params"]["progressToken"].as_u64().unwrap());
+                let step = message["params"]["progress"].as_u64().unwrap();
+                let token = token.unwrap();
+                assert!(step > progress[token] && !answered[token], "{message}");
+                progress[token] = step;
+            }
+            if (0..200).all(|id| id % 3 == 0 || answered[id]) {
+                break;
+            }
+        }
+        // Dropped alone, it would leave the stream open.
+        within(writing).await.unwrap().shutdown().await.unwrap();
+        within(task).await.unwrap().unwrap();
     }
 }

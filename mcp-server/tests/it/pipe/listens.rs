@@ -144,7 +144,7 @@ async fn a_client_that_does_not_read_loses_its_subscription() {
     listen(&mut pipe, "2", json!({ "resourceSubscriptions": uris })).await;
     pipe.call("3", "large", json!({})).await;
     // Writing has begun, and can only go on when more is read.
-    let buffered = within(tokio::io::AsyncBufReadExt::fill_buf(&mut pipe.reader)).await;
+    let buffered = within(pipe.reader.fill_buf()).await;
     assert!(!buffered.unwrap().is_empty());
     for _ in 0..1000 {
         notify.tools_changed();
