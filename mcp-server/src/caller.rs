@@ -38,7 +38,8 @@ impl fmt::Debug for Caller {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PeerAddr(pub SocketAddr);
 
-/// What an exchange knows of the HTTP request that carried its message.
+/// What an exchange knows of the HTTP request that carried its message, or of the
+/// [byte stream](crate::ServeStream::parts).
 #[derive(Clone, Debug, Default)]
 pub struct RequestParts {
     /// The request's header fields.

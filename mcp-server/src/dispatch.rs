@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use http::Response;
 use mcp_transport::json::Message;
 use mcp_types::{Method, RequestId};
 
@@ -17,15 +16,19 @@ use crate::metadata::Metadata;
 use crate::permit::Permit;
 use crate::registry::Answering;
 use crate::rejection::{Reason, Rejection};
-use crate::reply::{self, Answer, Body, Outbox, Plan, Respond};
+use crate::reply::{Answer, Outbox, Plan};
 use crate::server::Shared;
 use crate::subscription::{self, Group, Subscription};
 use crate::work::{Working, run_to_completion};
 
-/// What an exchange comes to without waiting: a whole response, one still to be made, or a stream without end.
+/// What a message comes to without waiting, whatever it came over.
 pub(crate) enum Begun {
-    Done(Response<Body>),
-    Working(Respond),
+    /// It was a notification, which has no answer.
+    Noted,
+    Answered(Answer),
+    /// A handler is to be driven.
+    Working(Context, Working),
+    /// A stream without end.
     Listening(Subscription),
 }
 
@@ -38,8 +41,8 @@ pub(crate) fn begin(
     plan: Plan,
     permit: &mut Option<Permit>,
     group: Option<&Group>,
-) -> Begun {
-    let begun = match message {
+) -> Result<Begun, Rejection> {
+    match message {
         Message::Request(request) => {
             // What the request sees to its end, whatever is edited meanwhile.
             let offered = shared.registry.snapshot();
@@ -48,10 +51,9 @@ pub(crate) fn begin(
                 .and_then(|call| dispatch(shared, call, parts, plan, permit, group))
         }
         // None that a client sends over HTTP means anything in this revision.
-        Message::Notification(_) => Ok(Begun::Done(reply::accepted())),
+        Message::Notification(_) => Ok(Begun::Noted),
         Message::Response(_) => Err(Rejection::new(Reason::Response)),
-    };
-    begun.unwrap_or_else(|rejection| Begun::Done(rejection.into_response()))
+    }
 }
 
 /// Routes a call to what answers it.
@@ -67,7 +69,7 @@ fn dispatch(
     let opening = Opening { shared, meta, parts, plan };
     let (context, work) = match target {
         Target::Encoded(result) => {
-            return Ok(Begun::Done(plan.reply(Answer::encoded(&id, &result))));
+            return Ok(Begun::Answered(Answer::encoded(&id, &result)));
         }
         Target::CallTool { tool, arguments, brought } => {
             let subject = Subject::Tool(Arc::clone(&tool));
@@ -109,7 +111,7 @@ fn dispatch(
                 .map(Begun::Listening);
         }
     };
-    Ok(Begun::Working(Respond::new(context, work, plan)))
+    Ok(Begun::Working(context, work))
 }
 
 /// What the contexts of all calls are made from.

@@ -127,4 +127,7 @@ pub enum ServeError {
     /// The listener failed.
     #[error("the listener failed")]
     Accept(#[source] io::Error),
+    /// The byte stream failed, or its client did not read for too long.
+    #[error("the stream failed")]
+    Stream(#[source] io::Error),
 }

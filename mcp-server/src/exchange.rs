@@ -14,7 +14,7 @@ use crate::caller::RequestParts;
 use crate::context::Context;
 use crate::dispatch::{Begun, begin};
 use crate::limits::FOR_EVER;
-use crate::reply::{self, Answer, Body, Closed, Event, Plan, ResponseMode, status_of};
+use crate::reply::{Answer, Body, Closed, Event, Plan, Responding, ResponseMode, status_of};
 use crate::server::Server;
 use crate::subscription::Subscriber;
 
@@ -163,12 +163,14 @@ impl Exchange {
                 http: self.options.http,
                 sse: self.options.accepts.sse,
             };
-            begin(&shared, message, parts, plan, &mut None, None)
+            (plan, begin(&shared, message, parts, plan, &mut None, None))
         });
         let under_way = match &begun {
-            Ok(Begun::Working(respond)) => Some(UnderWay::Call(respond.context().clone())),
-            Ok(Begun::Listening(listen)) => Some(UnderWay::Listen(Arc::clone(listen.subscriber()))),
-            Ok(Begun::Done(_)) | Err(_) => None,
+            Ok((_, Ok(Begun::Working(context, _)))) => Some(UnderWay::Call(context.clone())),
+            Ok((_, Ok(Begun::Listening(listen)))) => {
+                Some(UnderWay::Listen(Arc::clone(listen.subscriber())))
+            }
+            Ok((_, Ok(Begun::Noted | Begun::Answered(_)) | Err(_))) | Err(_) => None,
         };
         if let Some(under_way) = under_way {
             let mut stage = self.stage();
@@ -179,12 +181,11 @@ impl Exchange {
                 under_way.close();
             }
         }
-        let keep_alive = self.options.keep_alive.min(FOR_EVER);
+        let responding = begun.map(|(plan, begun)| Responding::new(begun, plan));
         Box::pin(async move {
-            match begun? {
-                Begun::Done(response) => Ok(response),
-                Begun::Listening(listen) => Ok(reply::stream(Body::listening(listen, keep_alive))),
-                Begun::Working(respond) => {
+            match responding? {
+                Responding::Ready(response) => Ok(response),
+                Responding::Working(respond) => {
                     respond.await.map_err(|Closed| ExchangeError::ConnectionClosed)
                 }
             }

@@ -1,4 +1,4 @@
-//! Model Context Protocol servers, revision 2026-07-28, over hyper.
+//! Model Context Protocol servers, revision 2026-07-28, over hyper and over byte streams.
 //!
 //! A server is a name and some tools; a tool is a function:
 //!
@@ -31,14 +31,14 @@
 //!
 //! `bytes → envelope → call → handler → outcome → reply → bytes`. An *envelope* is one JSON-RPC message with
 //! its parameters still raw; a *call* is one that has passed every check; a *rejection* says why one did
-//! not. The handler's *outcome* travels as a *reply*, one JSON body or an SSE stream. All of it for one
+//! not. The handler's *outcome* travels as a *reply*, one JSON body, an SSE stream, or lines. All of it for one
 //! request is an *exchange*.
 //!
 //! # Cancellation
 //!
 //! A client cancels by closing the response, and then the handler's future is dropped where it waits, as soon
 //! as the disconnect is noticed: on HTTP/2 always at once, on HTTP/1.1 unless the client has sent more
-//! bytes behind the request. So every handler must bear being dropped at any `.await`; one that must
+//! bytes behind the request. On a byte stream it says so in a message. So every handler must bear being dropped at any `.await`; one that must
 //! not be is declared [`run_to_completion`](Tool::run_to_completion). Every call has a deadline besides,
 //! [`Limits::call_time`]. A handler that panics answers -32603, and others go on.
 //!
@@ -82,11 +82,20 @@
 //! Pages of allowed [origins](ServerBuilder::origins) can call a server from a browser, and read what it answers, once
 //! it is told to say so to them with [`ServerBuilder::cors`]. Default is not to.
 //!
+//! # Byte streams
+//!
+//! `Server::serve_stdio` serves the client that started the process, and [`Server::serve_stream`] whoever is at the
+//! other end of a Unix socket, a TCP connection or a buffer in memory: each message is a line, requests are handled at
+//! once, and everything else is as over HTTP. Standard output belongs to the protocol then. On Unix it is taken away
+//! from `println!` and from child processes, which write to standard error instead; elsewhere that is up to you. Logs
+//! go to standard error, so tell `tracing_subscriber` with `.with_writer(std::io::stderr)`.
+//!
 //! # Features
 //!
 //! All are on by default; without them a server is smaller by two thirds of its dependencies.
 //!
 //! - `http2`: cleartext HTTP/2 besides HTTP/1.1.
+//! - `stdio`: `Server::serve_stdio`. Other byte streams need no feature.
 //! - `validation`: arguments and results are held against their schemas, as above.
 //! - `asking`: handlers may ask the client, see the module `ask`. What is built by hand works without.
 //!
@@ -113,6 +122,7 @@ pub mod manual;
 mod metadata;
 mod method;
 mod permit;
+mod pipe;
 mod prompt;
 mod registry;
 mod rejection;
@@ -150,6 +160,7 @@ pub use limits::Limits;
 pub use mcp_transport::json::scan;
 pub use mcp_types as types;
 pub use method::Method;
+pub use pipe::ServeStream;
 pub use prompt::Prompt;
 pub use registry::{Edit, Item, Registry};
 pub use rejection::Rejection;

@@ -8,7 +8,8 @@ use tokio::sync::Semaphore;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes of a request body; over it the answer is 413. Default is [`BODY`](Self::BODY).
+    /// Bytes of a request body, or of a line on a byte stream; over it the answer is 413 with -32600. Default is
+    /// [`BODY`](Self::BODY).
     pub body: usize,
     /// How long a request body may take to arrive; over it the answer is 408. Default is
     /// [`BODY_TIME`](Self::BODY_TIME).
@@ -23,11 +24,12 @@ pub struct Limits {
     /// completion go on unheard. Default is [`CALL_TIME`](Self::CALL_TIME).
     pub call_time: Duration,
     /// How long written bytes may wait for a peer that does not read; over it the connection, or the one
-    /// HTTP/2 stream, is closed, and the calls it carries are cancelled. Default is [`WRITE_STALL`](Self::WRITE_STALL).
+    /// HTTP/2 stream, is closed, and the calls it carries are cancelled. Standard output is waited for. Default is
+    /// [`WRITE_STALL`](Self::WRITE_STALL).
     pub write_stall: Duration,
     /// Events of one call that wait to be written, because its peer reads slowly or because they were emitted
     /// without an `.await` in between; over it progress is coalesced and the oldest log message
-    /// is dropped. Of a subscription, the different changes that wait; over it the stream breaks off. Default is
+    /// is dropped. Of a subscription, the different changes that wait; over it the subscription breaks off. Default is
     /// [`QUEUED_EVENTS`](Self::QUEUED_EVENTS).
     pub queued_events: usize,
     /// Exchanges under way at once; over it the answer is 503. Default is [`EXCHANGES`](Self::EXCHANGES).
@@ -35,14 +37,16 @@ pub struct Limits {
     /// Exchanges under way at once for one caller, told apart by its [`Caller`](crate::Caller) or else by its
     /// address; over it the answer is 429. Default is [`EXCHANGES_PER_CALLER`](Self::EXCHANGES_PER_CALLER).
     ///
+    /// A byte stream counts as a caller of its own besides.
+    ///
     /// Behind a proxy without authentication all callers have one address: set it to `exchanges` there.
     pub exchanges_per_caller: usize,
     /// Subscriptions open at once, which do not count as exchanges; over it the answer is 503 with -32603. Default is
     /// [`LISTENS`](Self::LISTENS).
     pub listens: usize,
     /// Subscriptions open at once for one caller, told apart as for
-    /// [`exchanges_per_caller`](Self::exchanges_per_caller); over it the answer is 429 with -32603. Default is
-    /// [`LISTENS_PER_CALLER`](Self::LISTENS_PER_CALLER).
+    /// [`exchanges_per_caller`](Self::exchanges_per_caller), byte streams too; over it the answer is 429 with -32603.
+    /// Default is [`LISTENS_PER_CALLER`](Self::LISTENS_PER_CALLER).
     pub listens_per_caller: usize,
     /// Bytes of the resource URIs that one subscription may name, taken together; over it the answer is -32602.
     /// Default is [`LISTEN_URIS`](Self::LISTEN_URIS).

@@ -42,6 +42,9 @@ pub(crate) enum Reason {
         limit: Duration,
     },
     BodyUnreadable,
+    LineTooLong {
+        limit: usize,
+    },
     Scan(ScanError),
     /// An answer, which no client sends over HTTP.
     Response,
@@ -60,6 +63,8 @@ pub(crate) enum Reason {
     MissingArgument(String),
     UnknownResource(String),
     Capability(Box<ClientCapabilities>),
+    /// Another request with this id is not answered yet, on a stream that they share.
+    IdInFlight,
     CallerBusy,
     ServerBusy,
     TooManyListens {
@@ -87,7 +92,9 @@ impl Rejection {
             Reason::NotPost => StatusCode::METHOD_NOT_ALLOWED,
             Reason::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Reason::NotAcceptable | Reason::NeedsSse => StatusCode::NOT_ACCEPTABLE,
-            Reason::BodyTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Reason::BodyTooLarge { .. } | Reason::LineTooLong { .. } => {
+                StatusCode::PAYLOAD_TOO_LARGE
+            }
             Reason::BodyTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
             Reason::BodyUnreadable
             | Reason::Scan(_)
@@ -100,7 +107,8 @@ impl Rejection {
             | Reason::UnknownPrompt(_)
             | Reason::MissingArgument(_)
             | Reason::UnknownResource(_)
-            | Reason::Capability(_) => StatusCode::BAD_REQUEST,
+            | Reason::Capability(_)
+            | Reason::IdInFlight => StatusCode::BAD_REQUEST,
             Reason::CallerBusy | Reason::TooManyListens { of_caller: true } => {
                 StatusCode::TOO_MANY_REQUESTS
             }
@@ -123,16 +131,19 @@ impl Rejection {
         error
     }
 
-    /// The whole answer over HTTP.
-    pub(crate) fn into_response(self) -> Response<Body> {
-        let status = self.status();
+    /// The message that says it, which is logged as well.
+    pub(crate) fn message(&self) -> ErrorMessage {
         let error = self.error();
-        tracing::debug!(%status, code = %error.code, "request refused");
+        tracing::debug!(status = %self.status(), code = %error.code, "request refused");
         // The reason quotes the request, which may be confidential.
         tracing::trace!(reason = ?self.reason, "why it was refused");
-        let message = ErrorMessage::new(self.id.clone(), error);
-        let mut response = Response::new(Body::json(&message));
-        *response.status_mut() = status;
+        ErrorMessage::new(self.id.clone(), error)
+    }
+
+    /// The whole answer over HTTP.
+    pub(crate) fn into_response(self) -> Response<Body> {
+        let mut response = Response::new(Body::json(&self.message()));
+        *response.status_mut() = self.status();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, crate::reply::JSON);
         match *self.reason {
@@ -200,6 +211,9 @@ impl Reason {
                 limit.as_secs_f32()
             )),
             Self::BodyUnreadable => ErrorObject::parse_error("The request body could not be read"),
+            Self::LineTooLong { limit } => {
+                ErrorObject::invalid_request(format!("The message is longer than {limit} bytes"))
+            }
             Self::Scan(error) if error.is_parse() => {
                 ErrorObject::parse_error(format!("Parse error: {error}"))
             }
@@ -225,6 +239,7 @@ impl Reason {
             Self::Capability(required) => {
                 ErrorObject::missing_capability(required.as_ref().clone())
             }
+            Self::IdInFlight => invalid("Another request with this id is still in flight"),
             Self::CallerBusy => invalid("Too many requests of this caller are under way"),
             Self::ServerBusy => invalid("Too many requests are under way"),
             Self::NeedsSse => invalid(

@@ -13,12 +13,12 @@ use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
 
 use crate::caller::{Connection, RequestParts};
-use crate::dispatch::{Begun, begin};
+use crate::dispatch::begin;
 use crate::ladder::head::HeadPolicy;
 use crate::ladder::{body, head};
 use crate::permit::Permit;
 use crate::rejection::{Reason, Rejection};
-use crate::reply::{self, Body, Closed, Plan};
+use crate::reply::{Body, Closed, Plan, Responding};
 use crate::server::{Server, Shared};
 use crate::subscription::Group;
 
@@ -133,17 +133,14 @@ where
     let plan = shared.plan().limited_to(accepts);
     Box::pin(async move {
         let mut permit = Some(permit);
-        let begun = match body::read(body, &shared.limits).await {
+        let responding = match body::read(body, &shared.limits).await {
             Ok(body) => start(&shared, &body, parts, plan, &mut permit, &group),
-            Err(reason) => Begun::Done(refuse(reason)),
+            Err(reason) => Responding::Ready(refuse(reason)),
         };
-        let response = match begun {
-            Begun::Done(response) => response,
-            Begun::Listening(subscription) => {
-                reply::stream(Body::listening(subscription, plan.keep_alive))
-            }
+        let response = match responding {
+            Responding::Ready(response) => response,
             // Nothing closes an exchange of this service but its own end.
-            Begun::Working(respond) => {
+            Responding::Working(respond) => {
                 respond.await.unwrap_or_else(|Closed| refuse(Reason::Closed))
             }
         };
@@ -160,11 +157,12 @@ fn start(
     plan: Plan,
     permit: &mut Option<Permit>,
     group: &Group,
-) -> Begun {
-    match mcp_transport::json::scan(body) {
+) -> Responding {
+    let begun = match mcp_transport::json::scan(body) {
         Ok(message) => begin(shared, message, parts, plan, permit, Some(group)),
-        Err(error) => Begun::Done(Rejection::from(error).into_response()),
-    }
+        Err(error) => Err(error.into()),
+    };
+    Responding::new(begun, plan)
 }
 
 fn refuse(reason: Reason) -> Response<Body> {

@@ -1,10 +1,12 @@
-// A revision 2026-07-28 client on the TypeScript SDK, over Streamable HTTP.
+// A revision 2026-07-28 client on the TypeScript SDK, over Streamable HTTP or with a server that it starts.
 //
 //   node client.mjs URL
+//   node client.mjs --stdio COMMAND [ARGUMENT]...
 //
 // Goes through the steps of ../README.md and prints what it saw as one JSON object.
 // Exits 0 if it could run through, whatever the server answered.
 import { Client, ProtocolError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
 const VERSION = '2026-07-28';
 const TEXT = 'Grüße, 世界 🦀\nline two';
@@ -15,7 +17,15 @@ setTimeout(() => {
     process.exit(2);
 }, 25_000).unref();
 
-const client = new Client({ name: 'typescript-peer', version: '2.4.0' }, { versionNegotiation: { mode: { pin: VERSION } } });
+const [first, command, ...args] = process.argv.slice(2);
+const stdio = first === '--stdio';
+const connect = async () => {
+    const client = new Client({ name: 'typescript-peer', version: '2.4.0' }, { versionNegotiation: { mode: { pin: VERSION } } });
+    const transport = stdio ? new StdioClientTransport({ command, args }) : new StreamableHTTPClientTransport(new URL(first));
+    await client.connect(transport);
+    return client;
+};
+let client = await connect();
 const call = (name, args, options) => client.callTool({ name, arguments: args }, { timeout: 10_000, ...options });
 
 const seen = result => ({ isError: result.isError ?? false, text: result.content.map(block => block.text).join() });
@@ -33,14 +43,31 @@ async function progress() {
 
 async function cancel() {
     const abort = new AbortController();
-    setTimeout(() => abort.abort('no longer wanted'), 200);
-    return call('slow', { ms: 10_000 }, { signal: abort.signal }).then(
+    const giveUp = () => abort.abort('no longer wanted');
+    if (!stdio) setTimeout(giveUp, 200);
+    return call('slow', { ms: 10_000 }, { signal: abort.signal, ...(stdio && { onprogress: giveUp }) }).then(
         result => ({ cancelled: false, ...seen(result) }),
         error => ({ cancelled: abort.signal.aborted, with: error.name }),
     );
 }
 
-await client.connect(new StreamableHTTPClientTransport(new URL(process.argv[2])));
+async function listen() {
+    const heard = new Promise(resolve => client.setNotificationHandler('notifications/tools/list_changed', () => resolve('tools')));
+    const subscription = await client.listen({ toolsListChanged: true });
+    await attempt('test_trigger_tool_change', {});
+    const saw = { granted: subscription.honoredFilter, heard: await heard };
+    await subscription.close();
+    return saw;
+}
+
+async function restart() {
+    const died = new Promise(resolve => (client.onclose = () => resolve(true)));
+    process.kill(Number((await attempt('pid', {})).text), 'SIGKILL');
+    const saw = { died: await died };
+    client = await connect();
+    return { ...saw, ...(await attempt('echo', { text: 'still here' })) };
+}
+
 const { supportedVersions, capabilities } = await client.discover();
 const report = {
     client: 'typescript',
@@ -57,6 +84,7 @@ const report = {
     progress: await progress(),
     cancel: await cancel(),
     after: await attempt('echo', { text: 'still here' }),
+    ...(stdio ? { listen: await listen(), restart: await restart() } : {}),
 };
 await client.close();
 console.log(JSON.stringify(report));

@@ -1,6 +1,7 @@
-// A revision 2026-07-28 server on the TypeScript SDK, over Streamable HTTP.
+// A revision 2026-07-28 server on the TypeScript SDK, over Streamable HTTP or standard input and output.
 //
 //   node server.mjs [PORT]
+//   node server.mjs --stdio
 //
 // Listens on 127.0.0.1 (a free port unless one is given) at /mcp and prints `listening PORT`.
 // Serves until its standard input closes, so it cannot outlive the process that started it.
@@ -10,8 +11,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { localhostHostValidation, localhostOriginValidation, toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
 
-const say = line => process.stdout.write(`${line}\n`);
+const stdio = process.argv[2] === '--stdio';
+const say = line => (stdio ? process.stderr : process.stdout).write(`${line}\n`);
 const text = text => ({ content: [{ type: 'text', text }] });
 
 // One required property, the way all peers spell it.
@@ -43,14 +46,19 @@ function build() {
     return server;
 }
 
-const handle = toNodeHandler(createMcpHandler(build, { legacy: 'reject' }));
-const hostIsLocal = localhostHostValidation();
-const originIsLocal = localhostOriginValidation();
+function serveHttp() {
+    const handle = toNodeHandler(createMcpHandler(build, { legacy: 'reject' }));
+    const hostIsLocal = localhostHostValidation();
+    const originIsLocal = localhostOriginValidation();
 
-const http = createServer((request, response) => {
-    if (!hostIsLocal(request, response) || !originIsLocal(request, response)) return;
-    if (request.url !== '/mcp') return void response.writeHead(404).end();
-    handle(request, response);
-});
-http.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () => say(`listening ${http.address().port}`));
-process.stdin.resume().on('end', () => process.exit(0));
+    const http = createServer((request, response) => {
+        if (!hostIsLocal(request, response) || !originIsLocal(request, response)) return;
+        if (request.url !== '/mcp') return void response.writeHead(404).end();
+        handle(request, response);
+    });
+    http.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () => say(`listening ${http.address().port}`));
+    process.stdin.resume().on('end', () => process.exit(0));
+}
+
+if (stdio) serveStdio(build, { legacy: 'reject' });
+else serveHttp();

@@ -1,17 +1,21 @@
-"""A revision 2026-07-28 client on the Python SDK, over Streamable HTTP.
+"""A revision 2026-07-28 client on the Python SDK, over Streamable HTTP or with a server that it starts.
 
     python client.py URL
+    python client.py --stdio COMMAND [ARGUMENT]...
 
 Goes through the steps of ../README.md and prints what it saw as one JSON object.
 Exits 0 if it could run through, whatever the server answered.
 """
 
 import json
+import os
+import signal
 import sys
 from typing import Any
 
 import anyio
 from mcp import Client
+from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
@@ -49,12 +53,34 @@ async def cancel(client: Client) -> dict[str, Any]:
     return {"cancelled": scope.cancelled_caught}
 
 
-async def run(url: str) -> dict[str, Any]:
+async def listen(client: Client) -> dict[str, Any]:
+    async with client.listen(tools_list_changed=True) as subscription:
+        await attempt(client, "test_trigger_tool_change", {})
+        async for event in subscription:
+            granted = subscription.honored.model_dump(by_alias=True, exclude_none=True)
+            return {"granted": granted, "heard": "tools" if type(event).__name__ == "ToolsListChanged" else str(event)}
+    return {}
+
+
+async def kill(client: Client) -> dict[str, Any]:
+    os.kill(int((await attempt(client, "pid", {}))["text"]), signal.SIGKILL)
+    return {"died": "text" not in await attempt(client, "echo", {"text": "still here"})}
+
+
+async def run(server: str | StdioServerParameters) -> dict[str, Any]:
+    report = await steps(server)
+    if isinstance(server, StdioServerParameters):
+        async with Client(server) as client:
+            report["restart"] |= await attempt(client, "echo", {"text": "still here"})
+    return report
+
+
+async def steps(server: str | StdioServerParameters) -> dict[str, Any]:
     # A pinned mode would never send `server/discover`: probe instead, and refuse the fallback.
-    async with Client(url, mode="auto") as client:
+    async with Client(server, mode="auto") as client:
         if client.protocol_version != VERSION or (found := client.session.discover_result) is None:
             raise SystemExit(f"the server speaks {client.protocol_version}")
-        return {
+        report = {
             "client": "python",
             "discover": {
                 "protocolVersion": client.protocol_version,
@@ -70,11 +96,20 @@ async def run(url: str) -> dict[str, Any]:
             "cancel": await cancel(client),
             "after": await attempt(client, "echo", {"text": "still here"}),
         }
+        if isinstance(server, StdioServerParameters):
+            report["listen"] = await listen(client)
+            report["restart"] = await kill(client)
+        return report
 
 
 async def main() -> None:
     with anyio.fail_after(25):
-        print(json.dumps(await run(sys.argv[1]), ensure_ascii=False))
+        match sys.argv[1:]:
+            case ["--stdio", command, *args]:
+                report = await run(StdioServerParameters(command=command, args=args))
+            case [url]:
+                report = await run(url)
+        print(json.dumps(report, ensure_ascii=False))
 
 
 anyio.run(main)

@@ -1,6 +1,7 @@
-"""A revision 2026-07-28 server on the Python SDK, over Streamable HTTP.
+"""A revision 2026-07-28 server on the Python SDK, over Streamable HTTP or standard input and output.
 
     python server.py [PORT]
+    python server.py --stdio
 
 Listens on 127.0.0.1 (a free port unless one is given) at /mcp and prints `listening PORT`.
 Serves until its standard input closes, so it cannot outlive the process that started it.
@@ -17,11 +18,12 @@ import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import CallToolResult, TextContent
 
+STDIO = sys.argv[1:] == ["--stdio"]
 server = MCPServer("python-peer", version="2.3.0")
 
 
 def say(line: str) -> None:
-    print(line, flush=True)
+    print(line, file=sys.stderr if STDIO else sys.stdout, flush=True)
 
 
 @server.tool(description="Says it back.", structured_output=False)
@@ -58,6 +60,8 @@ def exit_with_parent() -> None:
 
 
 def main() -> None:
+    if STDIO:
+        return server.run("stdio")
     listener = socket.create_server(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 0))
     threading.Thread(target=exit_with_parent, daemon=True).start()
     # The listener accepts from here on, so a client that comes before uvicorn is ready just waits.

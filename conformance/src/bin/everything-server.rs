@@ -1,9 +1,11 @@
 //! The server that the official suite and the clients of other SDKs are let loose on.
 //!
 //!     everything-server [--port N] [--until-eof]
+//!     everything-server --stdio
 //!
 //! Serves `/mcp` on 127.0.0.1, on a free port unless one is given, and prints `listening PORT`. With
-//! `--until-eof` it ends when its standard input does, so that it cannot outlive the process that started it.
+//! `--until-eof` it ends when its standard input does, so that it cannot outlive the process that started it. With
+//! `--stdio` it serves the process that started it over standard input and output, until SIGTERM at the latest.
 
 use std::error::Error;
 use std::future::Future;
@@ -17,6 +19,9 @@ use tokio::sync::oneshot;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse(env::args().skip(1))?;
+    if options.stdio {
+        return Ok(server::over_stdio()?.serve_stdio().shutdown_on(terminated()?).await?);
+    }
     let listener = TcpListener::bind(("127.0.0.1", options.port)).await?;
     server::say(format_args!("listening {}", listener.local_addr()?.port()));
     let serve = server::everything()?.serve_with(listener);
@@ -31,23 +36,40 @@ async fn main() -> Result<(), Box<dyn Error>> {
 struct Options {
     port: u16,
     until_eof: bool,
+    stdio: bool,
 }
 
 impl Options {
     fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut options = Self { port: 0, until_eof: false };
+        let mut options = Self { port: 0, until_eof: false, stdio: false };
         while let Some(arg) = args.next() {
             match &*arg {
                 "--until-eof" => options.until_eof = true,
+                "--stdio" => options.stdio = true,
                 "--port" => {
                     let port = args.next().and_then(|port| port.parse().ok());
                     options.port = port.ok_or("--port needs a number up to 65535")?;
                 }
-                _ => return Err(format!("{arg} is neither --port nor --until-eof")),
+                _ => return Err(format!("{arg} is none of --port, --until-eof and --stdio")),
             }
         }
         Ok(options)
     }
+}
+
+#[cfg(unix)]
+fn terminated() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        terminate.recv().await;
+    })
+}
+
+#[cfg(not(unix))]
+fn terminated() -> io::Result<impl Future<Output = ()>> {
+    Ok(std::future::pending())
 }
 
 // A thread of its own: the runtime would wait for one of its own at the end, and so for the input.

@@ -47,7 +47,8 @@ struct Wait {
     ms: u64,
 }
 
-async fn slow(Args(Wait { ms }): Args<Wait>) -> &'static str {
+async fn slow(progress: Progress, Args(Wait { ms }): Args<Wait>) -> &'static str {
+    progress.report_of(0, ms);
     let unfinished = SayCancelled;
     tokio::time::sleep(Duration::from_millis(ms)).await;
     std::mem::forget(unfinished);

@@ -38,29 +38,29 @@ fn our_client_on_the_python_server() {
 }
 
 /// Another SDK: what has to be there for it, and its two programs.
-struct Sdk {
-    installed: &'static str,
+pub(crate) struct Sdk {
+    pub(crate) installed: &'static str,
     /// The first comes with the packages, on some platforms only.
     interpreters: [&'static str; 2],
-    client: &'static str,
-    server: &'static str,
-    serves: Serves,
+    pub(crate) client: &'static str,
+    pub(crate) server: &'static str,
+    pub(crate) serves: Serves,
 }
 
 /// In what servers may differ.
-struct Serves {
+pub(crate) struct Serves {
     name: &'static str,
     capabilities: &'static [&'static str],
     unknown: fn() -> Value,
 }
 
-const OURS: Serves = Serves {
+pub(crate) const OURS: Serves = Serves {
     name: "everything-server",
     capabilities: &["completions", "logging", "prompts", "resources", "tools"],
     unknown: || json!({ "error": { "code": -32602, "message": "Unknown tool: no_such_tool" } }),
 };
 
-const TYPESCRIPT: Sdk = Sdk {
+pub(crate) const TYPESCRIPT: Sdk = Sdk {
     installed: "node_modules/@modelcontextprotocol/client/package.json",
     interpreters: ["node_modules/.bin/node", "node"],
     client: "js/client.mjs",
@@ -72,7 +72,7 @@ const TYPESCRIPT: Sdk = Sdk {
     },
 };
 
-const PYTHON: Sdk = Sdk {
+pub(crate) const PYTHON: Sdk = Sdk {
     installed: "py/.venv/.installed",
     interpreters: ["py/.venv/bin/python", "python3"],
     client: "py/client.py",
@@ -86,7 +86,7 @@ const PYTHON: Sdk = Sdk {
 };
 
 impl Sdk {
-    fn command(&self, script: &str) -> Command {
+    pub(crate) fn command(&self, script: &str) -> Command {
         let [own, any] = self.interpreters;
         let own = peers().join(own);
         let mut command = Command::new(if own.exists() { own } else { PathBuf::from(any) });
@@ -117,8 +117,16 @@ fn our_client_on_server(sdk: &Sdk) {
     check(&report, &sdk.serves, server);
 }
 
-/// Looks at what a client saw of `server`, and then at what the server saw.
+/// Looks at what a client saw of a server, and then at what the server saw.
 fn check(report: &Value, serves: &Serves, server: Serving) {
+    check_report(report, serves);
+    // What the client gave up the server gave up as well, and nothing else.
+    assert_eq!(server.program.line(), "cancelled");
+    assert_eq!(server.program.end(), [""; 0]);
+}
+
+/// Looks at what a client saw.
+pub(crate) fn check_report(report: &Value, serves: &Serves) {
     let discover = json!({
         "protocolVersion": "2026-07-28",
         "supportedVersions": ["2026-07-28"],
@@ -138,8 +146,4 @@ fn check(report: &Value, serves: &Serves, server: Serving) {
     let listed = report["list"].as_array().unwrap();
     assert!(listed.ends_with(&["echo", "fail", "progress", "slow"].map(Value::from)), "{listed:?}");
     assert_eq!(report["cancel"]["cancelled"], true);
-
-    // What the client gave up the server gave up as well, and nothing else.
-    assert_eq!(server.program.line(), "cancelled");
-    assert_eq!(server.program.end(), [""; 0]);
 }

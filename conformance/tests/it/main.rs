@@ -12,5 +12,6 @@
 
 mod interop;
 mod official;
+mod stdio;
 mod steps;
 mod support;

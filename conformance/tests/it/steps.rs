@@ -1,20 +1,40 @@
 //! Our client in the part of a peer's: the steps of `peers/README.md`, and what it saw in each.
 
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_client::types::{CallToolResult, JsonMap};
-use mcp_client::{Client, Error};
+use mcp_client::{Client, ClientBuilder, Error};
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
 /// Goes through the steps with the server at `url`.
 pub(crate) fn run(url: &str) -> Value {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(report(url)).unwrap()
+    runtime().block_on(async { report(&Client::http(url)?).await }).unwrap()
 }
 
-async fn report(url: &str) -> Result<Value, Error> {
-    let client = Client::http(url)?;
+/// Starts a server, goes through the steps with it and ends it; returns what it wrote to standard error besides.
+pub(crate) fn run_with(server: Command) -> (Value, Vec<String>) {
+    let logged = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&logged);
+    let report = async {
+        let client = ClientBuilder::spawn(server)
+            .on_stderr(move |line| sink.lock().unwrap().push(line.to_owned()))
+            .build()?;
+        let report = report(&client).await;
+        client.close().await;
+        report
+    };
+    let report = runtime().block_on(report).unwrap();
+    (report, Arc::into_inner(logged).map_or_else(Vec::new, |logged| logged.into_inner().unwrap()))
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+async fn report(client: &Client) -> Result<Value, Error> {
     let discovered = client.discover().await?;
     let listed = client.list_tools().await?;
     Ok(json!({
@@ -28,8 +48,8 @@ async fn report(url: &str) -> Result<Value, Error> {
         "echo": attempt(client.call_tool("echo", json!({ "text": TEXT })).await),
         "fail": attempt(client.call_tool("fail", json!({})).await),
         "unknown": attempt(client.call_tool("no_such_tool", json!({})).await),
-        "progress": progress(&client).await,
-        "cancel": cancel(&client).await,
+        "progress": progress(client).await,
+        "cancel": cancel(client).await,
         "after": attempt(client.call_tool("echo", json!({ "text": "still here" })).await),
     }))
 }

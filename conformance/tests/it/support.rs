@@ -11,8 +11,18 @@ use std::{env, thread};
 /// A program and what it prints. It is killed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Program {
-    child: Child,
+    pub(crate) child: Child,
     lines: Receiver<String>,
+}
+
+/// The lines of a stream as they come, read by a thread.
+pub(crate) fn lines(stream: impl io::Read + Send + 'static) -> Receiver<String> {
+    let (sender, lines) = mpsc::channel();
+    thread::spawn(move || {
+        let lines = BufReader::new(stream).lines();
+        lines.map_while(Result::ok).try_for_each(|line| sender.send(line))
+    });
+    lines
 }
 
 impl Program {
@@ -22,12 +32,27 @@ impl Program {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let stdout = child.stdout.take().expect("a pipe was asked for");
-        let (sender, lines) = mpsc::channel();
-        thread::spawn(move || {
-            let lines = BufReader::new(stdout).lines();
-            lines.map_while(Result::ok).try_for_each(|line| sender.send(line))
-        });
-        Self { child, lines }
+        Self { child, lines: lines(stdout) }
+    }
+
+    /// Starts it, and reads what it writes to standard error as well.
+    pub(crate) fn start_heard(command: &mut Command) -> (Self, Receiver<String>) {
+        let mut program = Self::start(command.stderr(Stdio::piped()));
+        let stderr = program.child.stderr.take().expect("a pipe was asked for");
+        (program, lines(stderr))
+    }
+
+    /// Writes a line to its input.
+    pub(crate) fn write(&mut self, line: &str) {
+        let stdin = self.child.stdin.as_mut().expect("it is open");
+        writeln!(stdin, "{line}").unwrap();
+    }
+
+    /// Waits until it has ended by itself, with its input still open.
+    pub(crate) fn ended(mut self) {
+        while self.lines.recv_timeout(LIMIT) != Err(RecvTimeoutError::Disconnected) {}
+        let status = self.child.wait().unwrap();
+        assert!(status.success(), "{status}");
     }
 
     /// The next line that it prints.

@@ -1,11 +1,10 @@
 //! `Answer`: the last message of an exchange, encoded.
 
 use http::{Response, StatusCode, header};
-use mcp_transport::sse;
 use mcp_types::{ErrorCode, ErrorMessage, ErrorObject, HasMeta, Outcome, RequestId, ResultMessage};
 use serde::Serialize;
 
-use super::{Body, JSON};
+use super::{Body, Framing, JSON};
 use crate::context::Context;
 use crate::handler::{Handled, Reply};
 use crate::work::Unheard;
@@ -79,8 +78,8 @@ impl Answer {
     }
 
     /// As the last frame of a stream.
-    pub(crate) fn write_frame(self, out: &mut Vec<u8>) {
-        sse::write_event(out, &self.json);
+    pub(crate) fn write_frame(self, out: &mut Vec<u8>, framing: Framing) {
+        framing.write(out, &self.json);
         if let Some(unheard) = self.unheard {
             unheard.is_sent();
         }

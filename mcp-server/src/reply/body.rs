@@ -13,6 +13,7 @@ use serde::Serialize;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, Sleep};
 
+use super::{Framing, Source};
 use crate::context::Context as CallContext;
 use crate::permit::Permit;
 use crate::subscription::Subscription;
@@ -128,23 +129,9 @@ struct Stream {
     silence: Option<Pin<Box<Sleep>>>,
 }
 
-/// Where the frames come from.
-enum Source {
-    Call {
-        context: CallContext,
-        /// The task that the handler runs in.
-        work: Option<AbortHandle>,
-    },
-    Listen(Subscription),
-}
-
 impl Stream {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, StreamLost>>> {
-        let polled = match &mut self.source {
-            Source::Call { context, .. } => context.outbox().poll_frames(cx),
-            Source::Listen(subscription) => subscription.poll_frames(cx),
-        };
-        match polled {
+        match self.source.poll_frames(cx, Framing::Sse) {
             Poll::Ready(Some(Ok(frames))) => {
                 self.rearm();
                 return Poll::Ready(Some(Ok(frames.into())));
@@ -168,24 +155,8 @@ impl Stream {
     }
 }
 
-impl Drop for Stream {
-    fn drop(&mut self) {
-        // A subscription ends by itself when it is dropped.
-        let Source::Call { context, work } = &self.source else { return };
-        context.outbox().close();
-        if let Some(work) = work {
-            work.abort();
-        }
-    }
-}
-
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut stream = f.debug_struct("Stream");
-        match &self.source {
-            Source::Call { context, .. } => stream.field("id", context.request_id()),
-            Source::Listen(subscription) => stream.field("subscription", subscription),
-        };
-        stream.finish_non_exhaustive()
+        f.debug_struct("Stream").field("source", &self.source).finish_non_exhaustive()
     }
 }

@@ -1,9 +1,11 @@
-//! How an outcome travels: one JSON body, or an SSE stream that ends with it.
+//! How an outcome travels: one JSON body, or a stream that ends with it.
 
 mod answer;
 mod body;
+mod framing;
 mod outbox;
 mod respond;
+mod source;
 
 use std::time::Duration;
 
@@ -12,8 +14,10 @@ use mcp_transport::media::Accepts;
 
 pub(crate) use answer::{Answer, status_of};
 pub use body::{Body, StreamLost};
+pub(crate) use framing::Framing;
 pub(crate) use outbox::{Closed, Event, Held, Outbox};
-pub(crate) use respond::{Plan, Respond};
+pub(crate) use respond::{Plan, Responding, drive};
+pub(crate) use source::Source;
 
 /// When a reply is a stream. What the client accepts limits it: a client that takes only one of the
 /// two media types gets that one.

@@ -5,10 +5,9 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use mcp_transport::sse;
 use mcp_types::Number;
 
-use super::Answer;
+use super::{Answer, Framing};
 
 /// A bounded queue of events, and the answer behind them.
 ///
@@ -57,7 +56,7 @@ struct State {
 enum Phase {
     /// Nothing was sent; status and media type are still open.
     Held,
-    /// An SSE stream is open.
+    /// A stream is open.
     Streaming,
     /// The answer was handed over to be sent.
     Answered,
@@ -198,7 +197,11 @@ impl Outbox {
 
     /// Takes everything that waits as the bytes of one write, the answer last; then the end, `None`. An
     /// error when it was closed before the answer.
-    pub(crate) fn poll_frames(&self, cx: &Context<'_>) -> Poll<Option<Result<Vec<u8>, Closed>>> {
+    pub(crate) fn poll_frames(
+        &self,
+        cx: &Context<'_>,
+        framing: Framing,
+    ) -> Poll<Option<Result<Vec<u8>, Closed>>> {
         let mut state = self.lock();
         match state.phase {
             Phase::Answered => return Poll::Ready(None),
@@ -215,7 +218,7 @@ impl Outbox {
             state.phase = Phase::Answered;
         }
         drop(state);
-        Poll::Ready(Some(Ok(encode(queue, answer))))
+        Poll::Ready(Some(Ok(encode(queue, answer, framing))))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -271,19 +274,25 @@ fn wake(mut state: MutexGuard<'_, State>) {
 }
 
 /// The frames of some events, and of the answer behind them.
-pub(super) fn encode(events: impl IntoIterator<Item = Event>, answer: Option<Answer>) -> Vec<u8> {
+pub(super) fn encode(
+    events: impl IntoIterator<Item = Event>,
+    answer: Option<Answer>,
+    framing: Framing,
+) -> Vec<u8> {
     let answer_len = answer.as_ref().map_or(0, |answer| answer.json.len() + 32);
     let events = events.into_iter();
     let per_event = 160 * events.size_hint().0;
     let mut out = Vec::with_capacity(per_event + answer_len);
     for event in events {
         match event {
-            Event::Progress(json) | Event::Message(json) => sse::write_event(&mut out, json),
-            Event::Comment(text) => sse::write_comment(&mut out, &text),
+            Event::Progress(json) | Event::Message(json) => {
+                framing.write(&mut out, json.as_bytes())
+            }
+            Event::Comment(text) => framing.write_comment(&mut out, &text),
         }
     }
     if let Some(answer) = answer {
-        answer.write_frame(&mut out);
+        answer.write_frame(&mut out, framing);
     }
     out
 }
@@ -308,7 +317,7 @@ mod tests {
     /// The data of every frame that waits, and whether that was the end.
     fn frames(outbox: &Outbox) -> (Vec<String>, bool) {
         let cx = Context::from_waker(Waker::noop());
-        match outbox.poll_frames(&cx) {
+        match outbox.poll_frames(&cx, Framing::Sse) {
             Poll::Ready(Some(Ok(bytes))) => {
                 let text = String::from_utf8(bytes).unwrap();
                 let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
@@ -379,7 +388,8 @@ mod tests {
         outbox.close();
         assert!(!log(&outbox, 0) && outbox.is_closed());
         let cx = Context::from_waker(Waker::noop());
-        assert!(matches!(outbox.poll_frames(&cx), Poll::Ready(Some(Err(Closed)))));
+        let polled = outbox.poll_frames(&cx, Framing::Sse);
+        assert!(matches!(polled, Poll::Ready(Some(Err(Closed)))));
     }
 
     #[test]

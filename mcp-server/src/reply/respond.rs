@@ -10,8 +10,10 @@ use mcp_transport::media::Accepts;
 use tokio::time::{Instant, Sleep};
 
 use super::outbox::Closed;
-use super::{Answer, Body, Held, ResponseMode, SSE_SILENCE};
+use super::{Answer, Body, Event, Framing, Held, ResponseMode, SSE_SILENCE};
 use crate::context::Context;
+use crate::dispatch::Begun;
+use crate::rejection::Rejection;
 use crate::work::{Working, timed_out};
 
 /// How one exchange is to be replied to.
@@ -41,9 +43,7 @@ impl Plan {
     /// The reply of an answer that was there at once.
     pub(crate) fn reply(&self, answer: Answer) -> Response<Body> {
         match self.mode {
-            ResponseMode::Sse if answer.status == StatusCode::OK => {
-                super::stream(Body::full(super::outbox::encode([], Some(answer))))
-            }
+            ResponseMode::Sse if answer.status == StatusCode::OK => stream([], answer),
             _ => answer.into_json(),
         }
     }
@@ -58,6 +58,28 @@ impl Plan {
     }
 }
 
+/// How a message that came over HTTP is responded to: a whole response, or one still to be made.
+pub(crate) enum Responding {
+    Ready(Response<Body>),
+    Working(Respond),
+}
+
+impl Responding {
+    pub(crate) fn new(begun: Result<Begun, Rejection>, plan: Plan) -> Self {
+        Self::Ready(match begun {
+            Ok(Begun::Working(context, work)) => {
+                return Self::Working(Respond::new(context, work, plan));
+            }
+            Ok(Begun::Answered(answer)) => plan.reply(answer),
+            Ok(Begun::Noted) => super::accepted(),
+            Ok(Begun::Listening(subscription)) => {
+                super::stream(Body::listening(subscription, plan.keep_alive))
+            }
+            Err(rejection) => rejection.into_response(),
+        })
+    }
+}
+
 /// A response in the making.
 ///
 /// On the JSON path the handler is polled inline: no task, no channel, and dropping the response drops the
@@ -66,7 +88,7 @@ impl Plan {
 /// locks held when nobody reads.
 pub(crate) struct Respond {
     context: Context,
-    /// `None` for an exchange that is answered from outside.
+    /// Until it has come to something.
     work: Option<Working>,
     plan: Plan,
     timer: Option<Timer>,
@@ -81,12 +103,8 @@ struct Timer {
 }
 
 impl Respond {
-    pub(crate) fn new(context: Context, work: impl Into<Option<Working>>, plan: Plan) -> Self {
-        Self { context, work: work.into(), plan, timer: None }
-    }
-
-    pub(crate) const fn context(&self) -> &Context {
-        &self.context
+    pub(crate) const fn new(context: Context, work: Working, plan: Plan) -> Self {
+        Self { context, work: Some(work), plan, timer: None }
     }
 
     /// The reply of an answer that came while nothing had been sent.
@@ -101,7 +119,7 @@ impl Respond {
         if events.is_empty() || answer.status != StatusCode::OK {
             return Ok(self.plan.reply(answer));
         }
-        Ok(super::stream(Body::full(super::outbox::encode(events, Some(answer)))))
+        Ok(stream(events, answer))
     }
 
     /// Opens a stream, with the handler in a task of its own.
@@ -166,8 +184,13 @@ impl Drop for Respond {
     }
 }
 
+/// A whole stream.
+fn stream(events: impl IntoIterator<Item = Event>, answer: Answer) -> Response<Body> {
+    super::stream(Body::full(super::outbox::encode(events, Some(answer), Framing::Sse)))
+}
+
 /// Runs the handler of an open stream until it answers, or the call has taken too long.
-async fn drive(work: Working, context: Context, deadline: Instant, call_time: Duration) {
+pub(crate) async fn drive(work: Working, context: Context, deadline: Instant, call_time: Duration) {
     let answer = match tokio::time::timeout_at(deadline, work).await {
         Ok(answer) => answer,
         Err(_) => timed_out(&context, call_time),

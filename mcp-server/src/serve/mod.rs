@@ -21,7 +21,8 @@ pub(crate) use streams::{handed, is_watched};
 use crate::error::ServeError;
 use crate::server::Server;
 
-type Signal = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// What ends serving.
+pub(crate) type Signal = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Server {
     /// Listens on `addr` and serves the endpoint at the builder's path, `/mcp` by default, over HTTP/1.1 and

@@ -208,6 +208,11 @@ impl Subscriber {
         Poll::Ready(Some(Ok(Notes { notes: std::mem::take(&mut state.waiting), last })))
     }
 
+    /// Whether nothing is left to be read of it.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.lock().phase, Phase::Ended | Phase::Lost)
+    }
+
     fn end(&self) -> Option<Waker> {
         self.lock().leave(Phase::Ending)
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mcp_transport::json::Object;
-use mcp_transport::sse;
 use mcp_types::notification::{
     PromptListChanged, ResourceListChanged, ResourceUpdated, SubscriptionsAcknowledged,
     ToolListChanged,
@@ -20,7 +19,7 @@ use super::{Group, Subscriber};
 use crate::caller::RequestParts;
 use crate::permit::Permit;
 use crate::rejection::{Reason, Rejection};
-use crate::reply::{Answer, Closed};
+use crate::reply::{Answer, Closed, Framing};
 use crate::server::Shared;
 
 /// What a client asks to hear of: the last checks of a `subscriptions/listen`. The reply has to be a stream, and
@@ -71,7 +70,7 @@ pub(crate) fn open(
     Ok(Subscription {
         shared: Arc::clone(shared),
         id,
-        acknowledgment: acknowledged,
+        acknowledgment: Some(acknowledged),
         key,
         subscriber,
         _permit: permit,
@@ -83,8 +82,8 @@ pub(crate) fn open(
 pub(crate) struct Subscription {
     shared: Arc<Shared>,
     id: RequestId,
-    /// Empty once it was handed out.
-    acknowledgment: Vec<u8>,
+    /// The message, until it was handed out.
+    acknowledgment: Option<Vec<u8>>,
     key: u64,
     subscriber: Arc<Subscriber>,
     _permit: Permit,
@@ -101,37 +100,41 @@ impl Subscription {
     pub(crate) fn poll_frames(
         &mut self,
         cx: &Context<'_>,
+        framing: Framing,
     ) -> Poll<Option<Result<Vec<u8>, Closed>>> {
         let polled = self.subscriber.poll(cx);
-        let mut frames = std::mem::take(&mut self.acknowledgment);
+        let mut frames = Vec::new();
+        if let Some(acknowledgment) = self.acknowledgment.take() {
+            framing.write(&mut frames, &acknowledgment);
+        }
         match polled {
             Poll::Pending if frames.is_empty() => return Poll::Pending,
             Poll::Pending => {}
-            Poll::Ready(Some(Ok(notes))) => self.write(&notes, &mut frames),
+            Poll::Ready(Some(Ok(notes))) => self.write(&notes, &mut frames, framing),
             Poll::Ready(Some(Err(closed))) => return Poll::Ready(Some(Err(closed))),
             Poll::Ready(None) => return Poll::Ready(None),
         }
         Poll::Ready(Some(Ok(frames)))
     }
 
-    fn write(&self, notes: &Notes, out: &mut Vec<u8>) {
+    fn write(&self, notes: &Notes, out: &mut Vec<u8>, framing: Framing) {
         for note in &notes.notes {
-            self.write_note(*note, out);
+            framing.write(out, &self.notification(*note));
         }
         if notes.last {
-            self.result().write_frame(out);
+            self.result().write_frame(out, framing);
         }
     }
 
-    fn write_note(&self, note: Note, out: &mut Vec<u8>) {
+    fn notification(&self, note: Note) -> Vec<u8> {
         let meta = meta(&self.id);
         match note {
-            Note::Tools => write::<ToolListChanged>(EmptyNotificationParams { meta }, out),
-            Note::Prompts => write::<PromptListChanged>(EmptyNotificationParams { meta }, out),
-            Note::Resources => write::<ResourceListChanged>(EmptyNotificationParams { meta }, out),
+            Note::Tools => encode::<ToolListChanged>(EmptyNotificationParams { meta }),
+            Note::Prompts => encode::<PromptListChanged>(EmptyNotificationParams { meta }),
+            Note::Resources => encode::<ResourceListChanged>(EmptyNotificationParams { meta }),
             Note::Resource(place) => {
                 let uri = self.subscriber.uri(place).unwrap_or_default().to_owned();
-                write::<ResourceUpdated>(ResourceUpdatedParams { meta, uri }, out);
+                encode::<ResourceUpdated>(ResourceUpdatedParams { meta, uri })
             }
         }
     }
@@ -160,18 +163,17 @@ impl fmt::Debug for Subscription {
 }
 
 fn acknowledgment(id: &RequestId, granted: &SubscriptionFilter) -> Vec<u8> {
-    let mut out = Vec::new();
-    let params = AcknowledgedParams { meta: meta(id), notifications: granted.clone() };
-    write::<SubscriptionsAcknowledged>(params, &mut out);
-    out
+    encode::<SubscriptionsAcknowledged>(AcknowledgedParams {
+        meta: meta(id),
+        notifications: granted.clone(),
+    })
 }
 
 fn meta(id: &RequestId) -> NotificationMeta {
     NotificationMeta { subscription_id: Some(id.clone()), ..NotificationMeta::default() }
 }
 
-fn write<N: Notification>(params: N::Params, out: &mut Vec<u8>) {
-    let message = NotificationMessage::new(N::METHOD, params);
+fn encode<N: Notification>(params: N::Params) -> Vec<u8> {
     // Holds strings and numbers, which always encode.
-    let _ = sse::write_event_with(out, |out| serde_json::to_writer(out, &message));
+    serde_json::to_vec(&NotificationMessage::new(N::METHOD, params)).unwrap_or_default()
 }

@@ -32,6 +32,7 @@ mod listen;
 mod lists;
 mod logs;
 mod methods;
+mod pipe;
 mod prompts;
 mod reply;
 mod resources;

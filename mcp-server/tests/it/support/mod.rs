@@ -5,6 +5,7 @@
 
 mod conn;
 mod h2;
+pub(crate) mod lines;
 mod post;
 mod server;
 mod signal;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 pub(crate) use conn::{Conn, Frame, Reply, tool_text};
 pub(crate) use h2::{H2, h2_request};
+pub(crate) use lines::Lines;
 pub(crate) use post::{Post, VERSION, call_params, capable, message, meta};
 pub(crate) use server::Running;
 pub(crate) use signal::{Bell, Flag, watched};
