@@ -92,12 +92,16 @@
 //!
 //! # Features
 //!
-//! All are on by default; without them a server is smaller by two thirds of its dependencies.
+//! On by default; without them a server is smaller by two thirds of its dependencies:
 //!
-//! - `http2`: cleartext HTTP/2 besides HTTP/1.1.
 //! - `stdio`: `Server::serve_stdio`. Other byte streams need no feature.
 //! - `validation`: arguments and results are held against their schemas, as above.
 //! - `asking`: handlers may ask the client, see the module `ask`. What is built by hand works without.
+//!
+//! To be turned on:
+//!
+//! - `http2`: cleartext HTTP/2 besides HTTP/1.1, recognised by its first bytes. Worth it where clients or a proxy open many
+//!   streams: a subscription is a stream of a connection then, rather than a connection.
 //!
 //! # Safe by default
 //!

@@ -1,7 +1,6 @@
 //! `McpService`: a server as a function from an HTTP request to an HTTP response.
 
 use std::convert::Infallible;
-use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,8 +8,6 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::BodyExt;
-use http_body_util::combinators::UnsyncBoxBody;
 
 use crate::caller::{Connection, RequestParts};
 use crate::dispatch::begin;
@@ -61,7 +58,6 @@ impl Server {
 impl<B> tower_service::Service<Request<B>> for McpService
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
     type Response = Response<Body>;
     type Error = Infallible;
@@ -73,10 +69,8 @@ where
 
     fn call(&mut self, request: Request<B>) -> ResponseFuture {
         let (head, body) = request.into_parts();
-        let boxed: UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>> =
-            body.map_err(Into::into).boxed_unsync();
         let shared = Arc::clone(&self.server.shared);
-        respond(shared, &self.head, self.group.clone(), head, None, boxed)
+        respond(shared, &self.head, self.group.clone(), head, None, body::boxed(body))
     }
 }
 

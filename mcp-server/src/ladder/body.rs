@@ -1,12 +1,11 @@
 //! Reading a request's body: into one buffer, within the limit, in time.
 
 use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::task::Poll;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
-use http_body::Body;
-use http_body_util::BodyExt;
+use http_body::{Body, Frame, SizeHint};
 
 use crate::limits::Limits;
 use crate::rejection::Reason;
@@ -44,7 +43,7 @@ where
     // Most bodies arrive in one piece, which is then used as it is.
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
-    while let Some(frame) = body.frame().await {
+    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
         let Ok(frame) = frame else {
             return Err(Reason::BodyUnreadable);
         };
@@ -62,4 +61,44 @@ where
         return Ok(first);
     }
     Ok([&first[..], &rest].concat().into())
+}
+
+/// The body of a request, whatever its type, in a box: so that an exchange is compiled here once, and not by each
+/// crate with a body of its own.
+pub(crate) type Boxed = Pin<Box<dyn Body<Data = Bytes, Error = Unreadable> + Send>>;
+
+/// Why a body cannot be read makes no difference to the answer.
+#[derive(Debug)]
+pub(crate) struct Unreadable;
+
+pub(crate) fn boxed<B: Body<Data = Bytes> + Send + 'static>(body: B) -> Boxed {
+    Box::pin(Opaque { body })
+}
+
+pin_project_lite::pin_project! {
+    struct Opaque<B> {
+        #[pin]
+        body: B,
+    }
+}
+
+impl<B: Body<Data = Bytes>> Body for Opaque<B> {
+    type Data = Bytes;
+    type Error = Unreadable;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Unreadable>>> {
+        let polled = self.project().body.poll_frame(cx);
+        polled.map(|frame| frame.map(|frame| frame.or(Err(Unreadable))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }

@@ -47,7 +47,8 @@
 //! - When serving ends, subscriptions end first, each with its result. In another HTTP stack call
 //!   [`McpService::end_subscriptions`](crate::McpService::end_subscriptions) when it begins to shut down.
 //!
-//! An open stream costs some 13 KiB on HTTP/1.1, most of it the connection's buffers, and less than 2 KiB on HTTP/2.
+//! An open stream costs some 13 KiB on HTTP/1.1, most of it the connection's buffers, and less than 2 KiB on
+//! HTTP/2 (feature `http2`).
 //!
 //! # Several instances
 //!

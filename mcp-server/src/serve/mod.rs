@@ -25,8 +25,8 @@ use crate::server::Server;
 pub(crate) type Signal = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Server {
-    /// Listens on `addr` and serves the endpoint at the builder's path, `/mcp` by default, over HTTP/1.1 and
-    /// cleartext HTTP/2.
+    /// Listens on `addr` and serves the endpoint at the builder's path, `/mcp` by default, over HTTP/1.1 and,
+    /// with the feature `http2`, cleartext HTTP/2.
     ///
     /// Await what this returns; it resolves when serving has ended. Only loopback addresses are taken unless
     /// the builder was told which hosts the server answers to.
