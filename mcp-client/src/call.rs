@@ -204,8 +204,9 @@ impl Call<request::CallTool, CallToolResult> {
     /// Structured Content.
     ///
     /// # Errors
-    /// When the tool failed, in which case [`Error::tool_failure`] has its result; when there is no
-    /// structured content or it is no `T`, which is a fault of the server's.
+    /// When the tool failed, in which case [`Error::tool_failure`] has its result; when there is no structured
+    /// content, it breaks the tool's output schema as far as that is known, or is no `T`: faults of the
+    /// server's.
     pub fn structured<T: DeserializeOwned>(self) -> Call<request::CallTool, T> {
         self.finish_with(structured)
     }
@@ -309,6 +310,14 @@ fn outcome<R: Request>(client: &Client, found: &Found) -> Result<Outcome<R::Resu
     let any: &mut dyn Any = &mut outcome;
     if let Some(Outcome::Complete(page)) = any.downcast_mut() {
         client.admit(page);
+    }
+    if let Some(promise) = &found.promise
+        && let Some(Outcome::Complete(result)) = any.downcast_ref()
+        && let Err(error) = promise.check(result)
+    {
+        // The list that told of it may be older than the tool.
+        client.forget(request::ListTools::METHOD);
+        return Err(error);
     }
     Ok(outcome)
 }

@@ -208,6 +208,10 @@ impl Client {
     /// A tool that failed gives a result as well: ask it
     /// [`is_error`](mcp_types::CallToolResult::is_error).
     ///
+    /// With the feature `validation` a result is checked against the output schema of its tool, as far as a list has
+    /// told of it; one that breaks it is an error. A schema that cannot be used is warned of, and not used.
+    /// Specification: Tools, Output Schema.
+    ///
     /// When the server asks for input first, those who were set for it on the
     /// [builder](ClientBuilder::on_elicit) answer and the call is repeated with the answers, up to
     /// [`Limits::input_rounds`] times. Specification: Multi Round-Trip Requests.

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, HeaderValue, StatusCode};
+#[cfg(feature = "validation")]
+use mcp_transport::schema::Faults;
 use mcp_types::{CallToolResult, ContentBlock, ErrorObject, InputRequired, RequestId};
 
 use crate::limits::Limits;
@@ -100,6 +102,9 @@ pub(crate) enum Fault {
     InputNotAllowed,
     /// A tool gives no structured content.
     NotStructured,
+    /// What a tool gives is not what it promised.
+    #[cfg(feature = "validation")]
+    BreaksSchema,
     /// A page that was there already follows.
     PagesInCircles,
     TooManyPages,
@@ -244,6 +249,12 @@ impl Error {
         }
     }
 
+    /// Where a result breaks the output schema of its tool, if that is what is wrong.
+    #[cfg(feature = "validation")]
+    pub fn schema_faults(&self) -> Option<&Faults> {
+        self.0.source.as_ref()?.downcast_ref()
+    }
+
     /// The HTTP status, if there was a response. It may be 200: an answer can be wrong under any.
     pub fn status(&self) -> Option<StatusCode> {
         self.0.head.as_ref().map(|head| head.status)
@@ -334,6 +345,8 @@ impl Fault {
                 f.write_str("the server asks for input where the method does not allow it")
             }
             Self::NotStructured => f.write_str("the tool gave no structured content"),
+            #[cfg(feature = "validation")]
+            Self::BreaksSchema => f.write_str("the result breaks the output schema of its tool"),
             Self::NotAcknowledged => f.write_str("the subscription ended before it began"),
             Self::PagesInCircles => f.write_str("the pages of the list go round in circles"),
             Self::TooManyPages => write!(f, "the list has more than {} pages", Limits::PAGES),

@@ -66,7 +66,10 @@ impl Exchange<'_> {
         {
             return Ok(answer);
         }
-        let answer = self.fetch(request).await?;
+        let mut answer = self.fetch(request).await?;
+        if let Some(call) = request.tool_call() {
+            answer.found.promise = self.shared.catalog.promise(&call.name);
+        }
         if let Some(slot) = slot
             && !request.has_input()
         {

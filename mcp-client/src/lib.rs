@@ -40,6 +40,9 @@
 //!
 //! # Lists
 //!
+//! What cannot be read of a list, such as an entry without a name, is left out, with a warning in the log; the other
+//! entries are there all the same.
+//!
 //! [`Client::list_tools`] and its like give one page; [`Call::all`] gives the whole list, and [`Call::pages`] the
 //! pages as they are asked for. Lists that go round in circles or never end are errors.
 //!
@@ -129,8 +132,10 @@ mod messages;
 mod outgoing;
 mod pages;
 mod pipe;
+mod promise;
 mod receive;
 mod retry;
+mod salvage;
 mod span;
 pub mod testing;
 mod transport;
@@ -147,6 +152,8 @@ pub use limits::Limits;
 pub use listen::{Change, Changes, End, Listen};
 pub use mcp_transport::header::encode_value;
 pub use mcp_transport::json::scan;
+#[cfg(feature = "validation")]
+pub use mcp_transport::schema::{Fault, Faults};
 pub use mcp_types as types;
 pub use pages::{Collecting, Pages};
 pub use retry::Retry;

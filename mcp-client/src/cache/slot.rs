@@ -66,7 +66,7 @@ impl<'a> Slot<'a> {
     pub(crate) fn fresh(&self) -> Option<Answer> {
         let get = |key| self.cache.shared.store.get(key).filter(CachedAnswer::is_fresh);
         let answer = get(&self.public).or_else(|| get(&self.private))?;
-        let found = Found { result: answer.result, tag: None };
+        let found = Found { result: answer.result, tag: None, promise: None };
         Some(Answer { head: None, found })
     }
 

@@ -7,6 +7,7 @@
 )]
 
 mod answers;
+mod broken;
 mod cache;
 mod catalog;
 mod child;
@@ -27,5 +28,7 @@ mod testing;
 mod time;
 mod transport;
 mod typed;
+#[cfg(feature = "validation")]
+mod validation;
 mod version;
 mod wire;

@@ -1,8 +1,10 @@
 //! Servers that play a script, over sockets and in memory.
 
+mod log;
 mod memory;
 mod socket;
 
+pub(crate) use log::Log;
 pub(crate) use memory::{Memory, Piece};
 pub(crate) use socket::{Reply, Request, Server};
 
