@@ -48,6 +48,7 @@ pub struct ClientBuilder {
     limits: Limits,
     cache: Keeping,
     cache_context: Option<Arc<[u8]>>,
+    stale_on_error: Option<Duration>,
     http: Http,
     http2: bool,
 }
@@ -94,6 +95,7 @@ impl ClientBuilder {
             limits: Limits::default(),
             cache: Keeping::Own,
             cache_context: None,
+            stale_on_error: None,
             http: Http::Tcp,
             http2: false,
         }
@@ -257,6 +259,17 @@ impl ClientBuilder {
         self
     }
 
+    /// Lets a cached answer stand in, with a warning in the log, up to `max_age` after it ceased to be fresh, for one
+    /// that cannot be got: because the network failed, the time is up, or the server says that it is out of order or
+    /// busy (5xx, 429). Default is never: who asks is told of the failure. Other errors are told in any case, and a call that [bypasses](crate::Call::bypass_cache) or
+    /// [refreshes](crate::Call::refresh_cache) the cache gets what is new or an error.
+    ///
+    /// Retries come first. An answer that the cache has dropped is gone, for want of room or for a change.
+    pub const fn stale_on_error(mut self, max_age: Duration) -> Self {
+        self.stale_on_error = Some(max_age);
+        self
+    }
+
     /// Speaks HTTP/2 without asking for it first, over plain TCP too. Default is HTTP/1.1. It has no effect
     /// on a [`service`](Self::service).
     pub const fn http2_prior_knowledge(mut self) -> Self {
@@ -330,6 +343,7 @@ impl ClientBuilder {
             server,
             cache,
             cache_context: self.cache_context,
+            stale_on_error: self.stale_on_error,
             below,
             link,
             info: self.info,

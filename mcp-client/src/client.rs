@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::Body;
@@ -51,6 +52,8 @@ pub(crate) struct Shared {
     pub(crate) server: Arc<str>,
     pub(crate) cache: Option<Cache>,
     pub(crate) cache_context: Option<Arc<[u8]>>,
+    /// How long a cached answer may be stale and stand in for one that cannot be got.
+    pub(crate) stale_on_error: Option<Duration>,
     /// What may add credentials below this client; empty when nothing does.
     pub(crate) below: Arc<str>,
     pub(crate) info: Option<Implementation>,

@@ -206,6 +206,17 @@ impl Error {
         )
     }
 
+    /// Nothing is known of the answer, for reasons that may pass: the network, the time, a server out of order or busy.
+    pub(crate) fn is_outage(&self) -> bool {
+        let is_out_of_order = |status: StatusCode| {
+            status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
+        };
+        self.is_transport()
+            || self.is_timeout()
+            || self.is_lost()
+            || self.status().is_some_and(is_out_of_order)
+    }
+
     /// The answer exceeds one of the client's [`Limits`].
     pub fn is_too_large(&self) -> bool {
         matches!(self.0.kind, Kind::TooLarge { .. })

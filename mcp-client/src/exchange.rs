@@ -66,7 +66,14 @@ impl Exchange<'_> {
         {
             return Ok(answer);
         }
-        let mut answer = self.fetch(request).await?;
+        let mut answer = match self.fetch(request).await {
+            Ok(answer) => answer,
+            Err(error) if mode == Mode::Use => {
+                let stale = slot.and_then(|slot| stand_in(self.shared, &slot, &error));
+                return stale.ok_or(error);
+            }
+            Err(error) => return Err(error),
+        };
         if let Some(call) = request.tool_call() {
             answer.found.promise = self.shared.catalog.promise(&call.name);
         }
@@ -420,6 +427,14 @@ fn mirror(
         )?;
     }
     Ok(())
+}
+
+/// The stale answer that is served in place of an error, where that is wanted.
+pub(crate) fn stand_in(shared: &Shared, slot: &Slot<'_>, error: &Error) -> Option<Answer> {
+    let max_age = shared.stale_on_error.filter(|_| error.is_outage())?;
+    let answer = slot.within(max_age)?;
+    tracing::warn!(%error, "a stale answer is served");
+    Some(answer)
 }
 
 fn unanswered(input: InputRequired, why: Unanswered) -> Error {

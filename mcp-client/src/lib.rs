@@ -61,6 +61,7 @@
 //! private, and dropped when a change that is listened for concerns them; so a change is noticed when
 //! [`Changes::next`] is. [`bypass_cache`](Call::bypass_cache) and [`refresh_cache`](Call::refresh_cache) are for
 //! single calls, [`no_cache`](ClientBuilder::no_cache) is for all.
+//! With [`stale_on_error`](ClientBuilder::stale_on_error) an old answer stands in while the server cannot be reached.
 //!
 //! # The way of a call
 //!

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::BuildHasher;
+use std::time::Duration;
 
 use mcp_types::{Cursor, ErrorCode, Page, PaginatedParams, Request};
 
@@ -80,15 +81,17 @@ where
                 Some(Err(error)) => return Err(error),
                 None => return Ok(Vec::new()),
             };
-            if let Some(items) = self.cached(first.clone()) {
-                return Ok(items);
-            }
-            if self.options.cache == Mode::Use {
+            let uses_cache = self.options.cache == Mode::Use;
+            if uses_cache {
+                if let Some(items) = self.cached(&first, Duration::ZERO) {
+                    return Ok(items);
+                }
                 self.options.cache = Mode::Refresh;
             }
             self.restart(&first);
             let (mut items, mut restarted) = (Vec::new(), false);
-            let limit = self.client.shared().limits.body;
+            let shared = self.client.shared();
+            let limit = shared.limits.body;
             while let Some(page) = self.step(&mut deadline).await {
                 match page {
                     Ok(_) if self.seen.bytes > limit => {
@@ -101,6 +104,10 @@ where
                         items.clear();
                         self.restart(&first);
                     }
+                    // Nothing of it is new: pages of different age do not make a list.
+                    Err(error) if uses_cache && !restarted && self.seen.count == 0 => {
+                        return self.stand_in(&first, error);
+                    }
                     Err(error) => return Err(error),
                 }
                 deadline.extend();
@@ -109,17 +116,33 @@ where
         })
     }
 
-    /// All of the list from the cache, while all of its pages are fresh: pages of different age do not make a
-    /// list. Specification: Caching, Interaction with Pagination.
-    fn cached(&mut self, first: PaginatedParams) -> Option<Vec<<R::Result as Page>::Item>> {
-        if self.options.cache != Mode::Use {
-            return None;
-        }
+    /// The stale list that is served in place of an error, where that is wanted.
+    fn stand_in(
+        &mut self,
+        first: &PaginatedParams,
+        error: Error,
+    ) -> Result<Vec<<R::Result as Page>::Item>, Error> {
+        let max_age = self.client.shared().stale_on_error.filter(|_| error.is_outage());
+        self.restart(first);
+        let Some(items) = max_age.and_then(|max_age| self.cached(first, max_age)) else {
+            return Err(error);
+        };
+        tracing::warn!(%error, "a stale list is served");
+        Ok(items)
+    }
+
+    /// All of the list from the cache, while all of its pages are fresh, or have ceased to be less than so long
+    /// ago. Specification: Caching, Interaction with Pagination.
+    fn cached(
+        &mut self,
+        first: &PaginatedParams,
+        stale: Duration,
+    ) -> Option<Vec<<R::Result as Page>::Item>> {
         let shared = self.client.shared();
-        let (mut items, mut params) = (Vec::new(), first);
+        let (mut items, mut params) = (Vec::new(), first.clone());
         loop {
             let request = Typed::<R>(params);
-            let answer = Slot::of(&shared, &self.options.headers, &request)?.fresh()?;
+            let answer = Slot::of(&shared, &self.options.headers, &request)?.within(stale)?;
             let page = (self.finish)(&self.client, &answer.found).ok()?;
             let cursor = self.seen.admit(page.next_cursor()).ok()?.cloned();
             items.extend(page.into_items());

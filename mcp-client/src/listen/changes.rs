@@ -133,13 +133,7 @@ fn may_pass(end: &End) -> bool {
     match end {
         End::Closed => false,
         End::Graceful => true,
-        End::Lost(error) => {
-            let status = error.status().map_or(0, |status| status.as_u16());
-            error.is_transport()
-                || error.is_timeout()
-                || error.is_lost()
-                || matches!(status, 429 | 500..=599)
-        }
+        End::Lost(error) => error.is_outage(),
     }
 }
 
