@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,7 +18,7 @@ use tower_service::Service;
 
 use crate::cache::{Cache, MemoryStore};
 use crate::catalog::Catalog;
-use crate::child::ToSpawn;
+use crate::child::{Restart, ToSpawn};
 use crate::client::{Client, Shared, TraceSource};
 use crate::deadline::Timeouts;
 use crate::endpoint::{Endpoint, HttpService, Tower, parse_url, pool, tcp};
@@ -43,6 +43,7 @@ pub struct ClientBuilder {
     version: ProtocolVersion,
     timeouts: Timeouts,
     retry: Option<Retry>,
+    restart: Option<Restart>,
     trace_context: Option<TraceSource>,
     headers: ExtraHeaders,
     limits: Limits,
@@ -90,6 +91,7 @@ impl ClientBuilder {
             version: ProtocolVersion::LATEST,
             timeouts: Timeouts { idle: Some(Self::TIMEOUT), total: Some(Self::TOTAL_TIMEOUT) },
             retry: None,
+            restart: None,
             trace_context: None,
             headers: ExtraHeaders::default(),
             limits: Limits::default(),
@@ -154,8 +156,15 @@ impl ClientBuilder {
     /// DEBUG.
     pub fn on_stderr(mut self, callback: impl FnMut(&str) + Send + Sync + 'static) -> Self {
         if let Http::Child(server) = &mut self.http {
-            server.on_stderr = Some(Box::new(callback));
+            server.on_stderr = Some(Arc::new(Mutex::new(callback)));
         }
+        self
+    }
+
+    /// Starts a process that was [spawned](Self::spawn) again when it has ended by itself. Default is not to: calls fail
+    /// from then on.
+    pub const fn restart(mut self, restart: Restart) -> Self {
+        self.restart = Some(restart);
         self
     }
 
@@ -321,7 +330,10 @@ impl ClientBuilder {
         let mut below: Arc<str> = Arc::default();
         let (link, server) = match self.http {
             Http::Pipe(open) => (Link::Pipe(open(&self.limits)?), unique_name()),
-            Http::Child(server) => (Link::Pipe(Pipe::spawn(*server, &self.limits)?), unique_name()),
+            Http::Child(server) => {
+                let pipe = Pipe::spawn(*server, self.restart, &self.limits)?;
+                (Link::Pipe(pipe), unique_name())
+            }
             http => {
                 if !matches!(http, Http::Tcp) {
                     below = unique_name();

@@ -51,6 +51,8 @@ pub(crate) enum Kind {
     Body,
     /// The byte stream to the server has ended.
     Closed,
+    /// The server's process has ended, and will be started again.
+    Died,
     /// The server's process could not be started.
     Spawn,
     /// A subscription that was not read in time.
@@ -160,7 +162,7 @@ impl Error {
     pub fn is_transport(&self) -> bool {
         matches!(
             self.0.kind,
-            Kind::Connect | Kind::Exchange | Kind::Body | Kind::Closed | Kind::Spawn
+            Kind::Connect | Kind::Exchange | Kind::Body | Kind::Closed | Kind::Died | Kind::Spawn
         )
     }
 
@@ -182,7 +184,7 @@ impl Error {
             Kind::Stopped => "stopped",
             Kind::Idle(_) | Kind::Total(_) => "timeout",
             Kind::Connect | Kind::Spawn => "connect",
-            Kind::Exchange | Kind::Body | Kind::Closed => "transport",
+            Kind::Exchange | Kind::Body | Kind::Closed | Kind::Died => "transport",
             Kind::Behind => "behind",
             Kind::Status { .. } => "status",
             Kind::Rpc(_) => "rpc",
@@ -294,6 +296,7 @@ impl fmt::Display for Error {
             Kind::Exchange => f.write_str("the HTTP exchange failed"),
             Kind::Body => f.write_str("the connection broke off within the reply"),
             Kind::Closed => f.write_str("the connection to the server has ended"),
+            Kind::Died => f.write_str("the server's process has ended"),
             Kind::Spawn => f.write_str("the server's process cannot be started"),
             Kind::Behind => f.write_str("the subscription was not read in time"),
             Kind::Status { url, excerpt } if excerpt.is_empty() => {

@@ -274,7 +274,7 @@ impl Exchange<'_> {
             Link::Http(endpoint) => Reply::Http(self.post(endpoint, &*request, body.into()).await?),
             Link::Pipe(pipe) => {
                 let logs = self.options.on_log.is_some();
-                let sent = pipe.send(&id, body, token.clone(), logs, self.deadline);
+                let sent = pipe.send(&id, &body, token.clone(), logs, self.deadline);
                 Reply::Lines(Messages::Lines(sent.await?))
             }
         };

@@ -37,6 +37,7 @@
 //! [`Client::http`] speaks HTTP, [`Client::spawn`] starts a server as a process and speaks to it over its standard
 //! streams, [`Client::over`] speaks over any other byte stream, and [`Client::in_process`] calls a server in the
 //! same process, without a socket, for tests and embedding. Calls are the same over all of them.
+//! A process that has died can be [started again](ClientBuilder::restart).
 //!
 //! # Lists
 //!
@@ -145,6 +146,7 @@ pub use backoff::Backoff;
 pub use builder::ClientBuilder;
 pub use cache::{Cache, CacheKey, CacheStore, CachedAnswer, MemoryStore};
 pub use call::{Call, CallFuture};
+pub use child::Restart;
 pub use client::Client;
 pub use error::{BoxError, Error};
 pub use future::BoxFuture;

@@ -133,7 +133,8 @@ fn may_pass(end: &End) -> bool {
     match end {
         End::Closed => false,
         End::Graceful => true,
-        End::Lost(error) => error.is_outage(),
+        // A byte stream that has ended for good stays so.
+        End::Lost(error) => error.is_outage() && !error.is_closed(),
     }
 }
 
