@@ -14,6 +14,7 @@ use hyper_util::client::legacy::connect::Connect;
 use mcp_types::{ClientCapabilities, Implementation, ProtocolVersion, TraceContext};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
+use tokio::sync::Semaphore;
 use tower_service::Service;
 
 use crate::cache::{Cache, MemoryStore};
@@ -25,6 +26,7 @@ use crate::endpoint::{Endpoint, HttpService, Tower, parse_url, pool, tcp};
 use crate::error::{BoxError, Error};
 use crate::headers::ExtraHeaders;
 use crate::input::Handlers;
+use crate::layer::CallService;
 use crate::limits::Limits;
 use crate::link::Link;
 use crate::pipe::Pipe;
@@ -44,6 +46,8 @@ pub struct ClientBuilder {
     timeouts: Timeouts,
     retry: Option<Retry>,
     restart: Option<Restart>,
+    in_flight: Option<usize>,
+    pub(crate) layers: Option<CallService>,
     trace_context: Option<TraceSource>,
     headers: ExtraHeaders,
     limits: Limits,
@@ -92,6 +96,8 @@ impl ClientBuilder {
             timeouts: Timeouts { idle: Some(Self::TIMEOUT), total: Some(Self::TOTAL_TIMEOUT) },
             retry: None,
             restart: None,
+            in_flight: None,
+            layers: None,
             trace_context: None,
             headers: ExtraHeaders::default(),
             limits: Limits::default(),
@@ -211,6 +217,16 @@ impl ClientBuilder {
         self
     }
 
+    /// Has no more than `most` requests of this client and its clones under way at once; others wait their turn, in the
+    /// order in which they came, and their time counts. Default is no limit.
+    ///
+    /// A call has its turn for each of its requests: while it waits to be repeated, or for the user, others have theirs.
+    /// Subscriptions do not count.
+    pub const fn max_in_flight(mut self, most: usize) -> Self {
+        self.in_flight = Some(most);
+        self
+    }
+
     /// Writes the trace that `source` tells into the `_meta` of every request, so that what the server does joins
     /// it. Default is not to. Specification: Overview, OpenTelemetry trace context.
     ///
@@ -319,11 +335,14 @@ impl ClientBuilder {
     ///
     /// # Errors
     /// When the URL is not one of HTTP, or of HTTPS without a connector for it; when the version is one of
-    /// those that begin with a handshake.
+    /// those that begin with a handshake; when no request may be in flight.
     pub fn build(mut self) -> Result<Client, Error> {
         if self.version.is_legacy() {
             let version = self.version;
             return Err(Error::usage(format!("version {version} is not spoken here")));
+        }
+        if self.in_flight == Some(0) {
+            return Err(Error::usage("with no request in flight nothing can be called"));
         }
         self.handlers.declare(&mut self.capabilities);
         // A connector or a service may add credentials that are not seen here: a context of its own for each.
@@ -363,6 +382,8 @@ impl ClientBuilder {
             handlers: self.handlers,
             timeouts: self.timeouts,
             retry: self.retry,
+            in_flight: self.in_flight.map(|most| Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
+            layers: self.layers,
             trace_context: self.trace_context,
             catalog: Catalog::new(&self.limits),
             limits: self.limits,

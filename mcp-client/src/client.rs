@@ -18,6 +18,7 @@ use mcp_types::{
 use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
+use tokio::sync::Semaphore;
 use tower_service::Service;
 
 use crate::builder::ClientBuilder;
@@ -28,6 +29,7 @@ use crate::deadline::Timeouts;
 use crate::error::{BoxError, Error};
 use crate::future::BoxFuture;
 use crate::input::Handlers;
+use crate::layer::CallService;
 use crate::limits::Limits;
 use crate::link::Link;
 use crate::listen::{Change, Listen};
@@ -61,6 +63,9 @@ pub(crate) struct Shared {
     pub(crate) handlers: Handlers,
     pub(crate) timeouts: Timeouts,
     pub(crate) retry: Option<Retry>,
+    /// Turns for requests, where there are only so many.
+    pub(crate) in_flight: Option<Semaphore>,
+    pub(crate) layers: Option<CallService>,
     pub(crate) trace_context: Option<TraceSource>,
     pub(crate) limits: Limits,
     pub(crate) catalog: Catalog,

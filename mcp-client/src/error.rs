@@ -70,6 +70,8 @@ pub(crate) enum Kind {
     InputRequired(InputRequired, Unanswered),
     /// An input handler failed, or gave what cannot be sent.
     Input,
+    /// A layer around the call failed.
+    Layer,
     /// A tool that failed where its structured content is wanted.
     Tool(CallToolResult),
     Protocol(Fault),
@@ -189,6 +191,7 @@ impl Error {
             Kind::Status { .. } => "status",
             Kind::Rpc(_) => "rpc",
             Kind::InputRequired(..) | Kind::Input => "input",
+            Kind::Layer => "layer",
             Kind::Tool(_) => "tool_error",
             Kind::Redirect { .. } | Kind::Protocol(_) => "protocol",
             Kind::TooLarge { .. } => "too_large",
@@ -228,6 +231,11 @@ impl Error {
     /// how. The server waits for nothing.
     pub fn is_input(&self) -> bool {
         matches!(self.0.kind, Kind::Input)
+    }
+
+    /// A [layer](crate::ClientBuilder::layer) around the call failed by itself; the source says how.
+    pub fn is_layer(&self) -> bool {
+        matches!(self.0.kind, Kind::Layer)
     }
 
     /// The server wants other credentials: status 401 or 403. See
@@ -322,6 +330,7 @@ impl fmt::Display for Error {
                 write!(f, "the server asks {requests} things at once")
             }
             Kind::Input => f.write_str("the input that the server asks for could not be given"),
+            Kind::Layer => f.write_str("a layer around the call failed"),
             Kind::Tool(result) => {
                 let text = result.content.iter().find_map(ContentBlock::as_text);
                 let text = text.unwrap_or("(no text)");

@@ -21,6 +21,7 @@ use crate::deadline::Deadline;
 use crate::endpoint::{Endpoint, ReplyBody};
 use crate::error::{Error, Fault, Kind, Unanswered};
 use crate::future::BoxFuture;
+use crate::layer::Layering;
 use crate::limits::Limits;
 use crate::link::{Link, Reply};
 use crate::listener::{Listener, Nobody};
@@ -42,6 +43,9 @@ pub(crate) fn run(
     Box::pin(async move {
         let (mut request, mut options) = (request?, options);
         let mut deadline = Deadline::start(options.timeouts);
+        if let Some(layers) = &shared.layers {
+            return Layering { shared: &shared, layers, options, deadline }.call(request).await;
+        }
         let exchange = Exchange { shared: &shared, options: &mut options, deadline: &mut deadline };
         exchange.run(&mut *request).await
     })
@@ -190,13 +194,15 @@ impl Exchange<'_> {
         is_in_time
     }
 
-    /// Sends the request and awaits its answer, in a span of its own.
+    /// Sends the request, when it is its turn, and awaits its answer, in a span of its own.
     async fn round(&mut self, request: &mut dyn Outgoing, own: Own) -> Result<Answer, Error> {
+        let _turn = match &self.shared.in_flight {
+            Some(in_flight) => self.deadline.race(in_flight.acquire()).await?.ok(),
+            None => None,
+        };
         let span = span::of(request);
         let answer = self.round_in(&span, request, own).instrument(span.clone()).await;
-        if let Err(error) = &answer {
-            span::failed(&span, error);
-        }
+        span::done(&span, request, &answer);
         answer
     }
 
@@ -210,8 +216,8 @@ impl Exchange<'_> {
         let mut listener = Listener {
             token: token.as_ref(),
             resets: self.options.reset_on_progress,
-            on_progress: self.options.on_progress.as_mut(),
-            on_log: self.options.on_log.as_mut().map(|(_, callback)| callback),
+            on_progress: self.options.on_progress.as_ref(),
+            on_log: self.options.on_log.as_ref().map(|(_, callback)| callback),
         };
         let receiver = Receiver {
             limits: &self.shared.limits,
@@ -234,7 +240,21 @@ impl Exchange<'_> {
     }
 
     async fn try_open(&mut self, request: &mut dyn Outgoing, own: Own) -> Result<Opened, Error> {
-        let Sent { id, reply, .. } = self.send(&Span::none(), request, own).await?;
+        let span = span::of(request);
+        let opened = self.try_open_in(&span, request, own).instrument(span.clone()).await;
+        if let Err(error) = &opened {
+            span::failed(&span, error);
+        }
+        opened
+    }
+
+    async fn try_open_in(
+        &mut self,
+        span: &Span,
+        request: &mut dyn Outgoing,
+        own: Own,
+    ) -> Result<Opened, Error> {
+        let Sent { id, reply, .. } = self.send(span, request, own).await?;
         let is_stream = match &reply {
             Reply::Http(response) => {
                 response.status().is_success()
@@ -243,7 +263,7 @@ impl Exchange<'_> {
             Reply::Lines(_) => true,
         };
         if is_stream {
-            return Ok(Opened { id, reply });
+            return Ok(Opened { id, reply, span: span.clone() });
         }
         let receiver = Receiver {
             limits: &self.shared.limits,
@@ -375,6 +395,8 @@ struct Sent {
 pub(crate) struct Opened {
     pub(crate) id: RequestId,
     pub(crate) reply: Reply,
+    /// Goes on until the stream is acknowledged.
+    pub(crate) span: Span,
 }
 
 /// What a call has been repeated for.

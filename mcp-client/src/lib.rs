@@ -73,6 +73,10 @@
 //! speaks another, and with fresh tool definitions if its headers were refused; and for each round of input. When
 //! the network failed it is repeated where a [`Retry`] policy is set that says so.
 //!
+//! [Layers](ClientBuilder::layer) of tower go around calls, and others around single
+//! [HTTP requests](ClientBuilder::service); [`max_in_flight`](ClientBuilder::max_in_flight) limits how many requests
+//! there are at once.
+//!
 //! # Cancellation
 //!
 //! Dropping the future of a call cancels it: on HTTP/1.1 its connection is closed, on HTTP/2 its stream is
@@ -92,7 +96,7 @@
 //!
 //! # Telemetry
 //!
-//! Each request has a span at INFO, with the names of OpenTelemetry's semantic conventions for MCP:
+//! Each request has a span at INFO, up to its response or, for a subscription, its acknowledgment, with the names of OpenTelemetry's semantic conventions for MCP:
 //! `mcp.method.name`, `gen_ai.tool.name`, `jsonrpc.request.id`, `error.type` and so on, and `otel.name` for
 //! exporters. [`trace_context`](ClientBuilder::trace_context) sends the trace along.
 //!
@@ -126,6 +130,7 @@ mod exchange;
 mod future;
 mod headers;
 mod input;
+mod layer;
 mod limits;
 mod link;
 mod listen;
@@ -151,6 +156,7 @@ pub use client::Client;
 pub use error::{BoxError, Error};
 pub use future::BoxFuture;
 pub use input::{InputHandler, IntoAnswer};
+pub use layer::{CallRequest, CallResponse, CallService};
 pub use limits::Limits;
 pub use listen::{Change, Changes, End, Listen};
 pub use mcp_transport::header::encode_value;

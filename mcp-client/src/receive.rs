@@ -37,6 +37,8 @@ pub(crate) struct Found {
     pub(crate) result: Bytes,
     /// The JSON text of its `resultType`, if it has one.
     pub(crate) tag: Option<Bytes>,
+    /// Whether it is the result of a tool that failed.
+    pub(crate) is_tool_error: bool,
     /// What the tool that gave it promised.
     pub(crate) promise: Option<Arc<Promise>>,
 }
@@ -232,6 +234,7 @@ pub(crate) fn find(
         json::Outcome::Result(result) => Ok(Found {
             result: raw.slice_ref(result.raw().as_bytes()),
             tag: result.get("resultType").map(|tag| raw.slice_ref(tag.as_bytes())),
+            is_tool_error: result.get("isError") == Some("true"),
             promise: None,
         }),
         json::Outcome::Error(error) => Err(match serde_json::from_str(error) {

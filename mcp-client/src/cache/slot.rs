@@ -73,7 +73,7 @@ impl<'a> Slot<'a> {
             |answer: &CachedAnswer| answer.received_at.elapsed() < answer.ttl.saturating_add(stale);
         let get = |key| self.cache.shared.store.get(key).filter(serves);
         let answer = get(&self.public).or_else(|| get(&self.private))?;
-        let found = Found { result: answer.result, tag: None, promise: None };
+        let found = Found { result: answer.result, tag: None, is_tool_error: false, promise: None };
         Some(Answer { head: None, found })
     }
 

@@ -6,6 +6,7 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use futures_core::Stream;
 use mcp_types::SubscriptionFilter;
 use tokio::time::{Instant, Sleep};
 
@@ -17,7 +18,7 @@ use crate::future::BoxFuture;
 
 /// The changes that a subscription tells of, as they come. Made by awaiting a [`Listen`](super::Listen).
 ///
-/// Nothing is read but by [`next`](Self::next): what the server sends meanwhile waits, first here, then there.
+/// It is a [`Stream`] as well. Nothing is read but by [`next`](Self::next) and as of a stream: what the server sends meanwhile waits, first here, then there.
 /// Dropping it ends the subscription: on HTTP its stream is closed, which is all the server is told.
 /// Specification: Subscriptions, Cancellation.
 #[must_use = "dropping it ends the subscription"]
@@ -125,6 +126,15 @@ impl Changes {
         self.failed = self.failed.saturating_add(1);
         tracing::debug!(?end, ?pause, "a subscription is opened again");
         State::Pausing(Box::pin(tokio::time::sleep(pause)))
+    }
+}
+
+/// The same changes as [`Changes::next`] gives.
+impl Stream for Changes {
+    type Item = Change;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Change>> {
+        Self::poll_next(self.get_mut(), cx)
     }
 }
 

@@ -1,13 +1,13 @@
-//! `Pages`: a list, page by page. Specification: Pagination.
+//! `List`: a list under way. Specification: Pagination.
 
 use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
-use std::fmt;
 use std::hash::BuildHasher;
 use std::time::Duration;
 
 use mcp_types::{Cursor, ErrorCode, Page, PaginatedParams, Request};
 
+use super::Collecting;
 use crate::cache::{Mode, Slot};
 use crate::call::{Finish, Options};
 use crate::client::Client;
@@ -15,25 +15,13 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Fault, Kind};
 use crate::exchange::Exchange;
 use crate::future::BoxFuture;
+use crate::layer::Layering;
 use crate::limits::Limits;
 use crate::outgoing::{Outgoing, Typed};
 use crate::receive::Answer;
 
-/// The pages of a list, each read when it is asked for. Made by [`Call::pages`](crate::Call::pages).
-///
-/// What was set on the call counts for each page, its timeouts too.
-///
-/// ```
-/// # async fn example(client: mcp_client::Client) -> Result<(), mcp_client::Error> {
-/// let mut pages = client.list_resources().pages();
-/// while let Some(page) = pages.next().await {
-///     println!("{} resources", page?.resources.len());
-/// }
-/// # Ok(())
-/// # }
-/// ```
-#[must_use = "a page is read when it is asked for"]
-pub struct Pages<R: Request> {
+/// A list that is read, and how far it was.
+pub(super) struct List<R: Request> {
     client: Client,
     options: Options,
     finish: Finish<R::Result>,
@@ -42,15 +30,11 @@ pub struct Pages<R: Request> {
     seen: Seen,
 }
 
-/// The future of all that a list has. Dropping it cancels the call.
-pub type Collecting<R> =
-    BoxFuture<'static, Result<Vec<<<R as Request>::Result as Page>::Item>, Error>>;
-
-impl<R> Pages<R>
+impl<R> List<R>
 where
     R: Request<Params = PaginatedParams, Result: Page> + 'static,
 {
-    pub(crate) fn new(
+    pub(super) fn new(
         client: Client,
         params: Result<PaginatedParams, Error>,
         options: Options,
@@ -59,21 +43,19 @@ where
         Self { client, options, finish, next: Some(params), seen: Seen::default() }
     }
 
-    /// Reads the next page; `None` behind the last, and behind an error that is not worth another try.
-    ///
-    /// Cancel safe: when the future is dropped, or the network failed, the same page is read next.
-    ///
-    /// # Errors
-    /// See [`Error`]; when the pages go round in circles or are more than [`Limits::PAGES`].
-    #[expect(clippy::should_implement_trait, reason = "an async iterator's step has this name")]
-    pub fn next(&mut self) -> BoxFuture<'_, Option<Result<R::Result, Error>>> {
-        Box::pin(async move {
-            let mut deadline = Deadline::start(self.options.timeouts);
-            self.step(&mut deadline).await
-        })
+    /// How many pages were read.
+    pub(super) const fn read(&self) -> usize {
+        self.seen.count
     }
 
-    pub(crate) fn collect(mut self) -> Collecting<R> {
+    /// Reads the next page; `None` behind the last, and behind an error that is not worth another try. Cancel safe.
+    pub(super) async fn next(&mut self) -> Option<Result<R::Result, Error>> {
+        let mut deadline = Deadline::start(self.options.timeouts);
+        self.step(&mut deadline).await
+    }
+
+    /// Reads all of it.
+    pub(super) fn collect(mut self) -> Collecting<R> {
         Box::pin(async move {
             let mut deadline = Deadline::start(self.options.timeouts);
             let first = match self.next.take() {
@@ -158,14 +140,14 @@ where
     }
 
     async fn step(&mut self, deadline: &mut Deadline) -> Option<Result<R::Result, Error>> {
-        let mut request = match self.next.take()? {
+        let request = match self.next.take()? {
             Ok(params) => {
                 self.next = Some(Ok(params.clone()));
-                Typed::<R>(params)
+                Box::new(Typed::<R>(params))
             }
             Err(error) => return Some(Err(error)),
         };
-        let answer = read(&self.client, &mut self.options, deadline, &mut request).await;
+        let answer = read(&self.client, &mut self.options, deadline, request).await;
         Some(self.turn(answer))
     }
 
@@ -213,11 +195,15 @@ fn read<'a>(
     client: &'a Client,
     options: &'a mut Options,
     deadline: &'a mut Deadline,
-    request: &'a mut dyn Outgoing,
+    mut request: Box<dyn Outgoing>,
 ) -> BoxFuture<'a, Result<Answer, Error>> {
     Box::pin(async move {
         let shared = client.shared();
-        Exchange { shared: &shared, options, deadline }.run(request).await
+        if let Some(layers) = &shared.layers {
+            let (options, deadline) = (options.clone(), deadline.fork());
+            return Layering { shared: &shared, layers, options, deadline }.call(request).await;
+        }
+        Exchange { shared: &shared, options, deadline }.run(&mut *request).await
     })
 }
 
@@ -249,14 +235,5 @@ impl Seen {
             return Err(Error::protocol(Fault::TooManyPages));
         }
         Ok(next)
-    }
-}
-
-impl<R: Request> fmt::Debug for Pages<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pages")
-            .field("method", &R::METHOD)
-            .field("read", &self.seen.count)
-            .finish_non_exhaustive()
     }
 }
