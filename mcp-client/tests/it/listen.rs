@@ -99,6 +99,7 @@ async fn changes_are_typed() {
     assert!(!request.body.contains("null"));
 }
 
+// U9: the last result need not say who the server is.
 #[tokio::test]
 async fn every_end_is_told() {
     let failed = error(-32603, "null");
