@@ -109,6 +109,11 @@
 //! What a server could let grow has a ceiling in [`Limits`]. Redirects are followed within the origin, and only
 //! those that keep the message. Headers, arguments and results are neither logged nor shown by `Debug`.
 //!
+//! # Features
+//!
+//! `validation`, off by default since it brings as many crates as all the rest: structured results are checked against
+//! the output schemas of their tools, as far as lists have told of them.
+//!
 //! # Runtime
 //!
 //! Tokio, with I/O and time enabled. Connections are pooled and kept alive, over HTTP/1.1 or, by

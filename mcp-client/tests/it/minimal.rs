@@ -87,7 +87,7 @@ async fn so_does_a_call_of_any_method() {
     check(&server);
 }
 
-// What the testing kit has no fault for: a reply of this kind to each method is an error of the same kind.
+// Whatever the method, what is no answer is an error that says who is to blame, in bounded time.
 #[tokio::test(start_paused = true)]
 async fn no_method_takes_a_fault_for_an_answer() {
     for (content_type, piece) in [
