@@ -168,7 +168,7 @@ impl ClientBuilder {
     }
 
     /// Starts a process that was [spawned](Self::spawn) again when it has ended by itself. Default is not to: calls fail
-    /// from then on.
+    /// from then on. It has no effect on other clients.
     pub const fn restart(mut self, restart: Restart) -> Self {
         self.restart = Some(restart);
         self

@@ -112,7 +112,8 @@
 //! # Features
 //!
 //! `validation`, off by default since it brings as many crates as all the rest: structured results are checked against
-//! the output schemas of their tools, as far as lists have told of them.
+//! the output schemas of their tools, as far as lists have told of them. What is too large or too deep to be checked, such
+//! as more than 16 MiB or 200,000 values, is refused.
 //!
 //! # Runtime
 //!

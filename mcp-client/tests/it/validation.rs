@@ -136,3 +136,12 @@ async fn a_list_made_for_the_headers_tells_as_well() {
     let error = server.client().call_tool("t", ()).await.unwrap_err();
     assert!(error.schema_faults().is_some(), "{error:?}");
 }
+
+// What cannot be checked is refused, and says why.
+#[tokio::test]
+async fn a_result_that_is_too_large_to_be_checked_is_refused() {
+    let many = format!(r#","structuredContent":[{}0]"#, "0,".repeat(200_000));
+    let (_server, client) = knowing(r#"{"items":{"type":"integer"}}"#, [gives(&many)]).await;
+    let error = client.call_tool("t", ()).await.unwrap_err();
+    assert_eq!(faults(&error), [(String::new(), "must have at most 200000 values".to_owned())]);
+}
