@@ -89,7 +89,7 @@ impl CallRequest {
         self.options.headers.all()
     }
 
-    /// Sets a header, in place of one of that name. A cached answer is private to its headers.
+    /// Sets a header, in place of one of that name. A private answer is cached for the same headers alone.
     ///
     /// # Errors
     /// When it is no header, or one that the protocol or HTTP itself decides about, as of
