@@ -2,7 +2,7 @@
 
 use mcp_client::Client;
 
-use crate::support::{Log, Reply, Server, result};
+use crate::support::{Log, Reply, Server, hear, result};
 
 /// What can be wrong with an entry of each list, with a good one at either end.
 const BROKEN: [(&str, &str); 4] = [
@@ -57,7 +57,7 @@ async fn a_broken_entry_costs_itself_alone() {
         let server = Server::start(pages).await;
         let client = server.client();
         let log = Log::default();
-        let guard = tracing::subscriber::set_default(log.clone());
+        let guard = hear(log.clone());
         assert_eq!(names(&client, list).await, ["a", "b"], "{list}");
         drop(guard);
         // Every one has its warning, once.

@@ -1,6 +1,6 @@
 //! What the client knows of tools.
 
-use crate::support::{Log, OK, Reply, Server, error, result};
+use crate::support::{Log, OK, Reply, Server, error, hear, result};
 
 fn tool(name: &str, header: Option<&str>) -> String {
     let annotation =
@@ -31,7 +31,7 @@ async fn invalid_tools_are_left_out_with_a_warning() {
     let server = Server::start([page(&tools, ""), page(&tools, "")]).await;
     let client = server.client();
     let log = Log::default();
-    let guard = tracing::subscriber::set_default(log.clone());
+    let guard = hear(log.clone());
     let listed = client.list_tools().await.unwrap();
     let outcome =
         client

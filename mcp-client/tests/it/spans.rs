@@ -12,6 +12,8 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
+use crate::support::hear;
+
 /// The fields of the spans of requests, in order.
 #[derive(Clone, Default)]
 struct Spans(Arc<Mutex<Vec<BTreeMap<String, String>>>>);
@@ -65,7 +67,7 @@ async fn a_request_has_a_span() {
     ]);
     let client = script.client();
     let spans = Spans::default();
-    let guard = tracing::subscriber::set_default(spans.clone());
+    let guard = hear(spans.clone());
     client.call_tool("weather", json!({ "secret": 1 })).await.unwrap();
     client.get_prompt("review", ()).await.unwrap_err();
     client.list_tools().await.unwrap_err();
@@ -135,7 +137,7 @@ async fn a_tool_that_failed_is_an_error_of_its_span() {
     ]);
     let client = script.client();
     let spans = Spans::default();
-    let guard = tracing::subscriber::set_default(spans.clone());
+    let guard = hear(spans.clone());
     assert!(client.call_tool("t", ()).await.unwrap().is_error());
     client.call_tool("t", ()).await.unwrap();
     client.list_prompts().await.unwrap();
@@ -158,7 +160,7 @@ async fn a_subscription_has_a_span_until_it_is_acknowledged() {
     ]);
     let client = script.client();
     let spans = Spans::default();
-    let guard = tracing::subscriber::set_default(spans.clone());
+    let guard = hear(spans.clone());
     let changes = client.listen(SubscriptionFilter::new().tools()).await.unwrap();
     for _ in 0..3 {
         client.listen(SubscriptionFilter::new()).await.unwrap_err();

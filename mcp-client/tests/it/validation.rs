@@ -4,7 +4,7 @@ use mcp_client::types::{CallToolParams, Outcome, request};
 use mcp_client::{Client, Error};
 use serde_json::Value;
 
-use crate::support::{Log, Reply, Server, error, result};
+use crate::support::{Log, Reply, Server, error, hear, result};
 
 const WEATHER: &str = r#"{"type":"object","properties":{"degrees":{"type":"number"},"sky":{"enum":["clear","grey"]}},"required":["degrees"]}"#;
 
@@ -95,7 +95,7 @@ async fn a_schema_that_cannot_be_used_is_warned_of_once() {
     for schema in table {
         let (_server, client) = knowing(schema, [gives(""), gives("")]).await;
         let log = Log::default();
-        let guard = tracing::subscriber::set_default(log.clone());
+        let guard = hear(log.clone());
         client.call_tool("t", ()).await.unwrap();
         client.call_tool("t", ()).await.unwrap();
         drop(guard);

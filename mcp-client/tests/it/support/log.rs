@@ -1,11 +1,41 @@
 //! What is logged.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Metadata, Subscriber};
+
+/// Lets `subscriber` hear what this thread does, until the guard is dropped.
+///
+/// The subscriber of the whole process that is set besides hears nothing. Without it, where there is only one of a
+/// thread, an event that another thread comes upon first would count as one that nobody ever wants to hear.
+pub(crate) fn hear(subscriber: impl Subscriber + Send + Sync) -> DefaultGuard {
+    static EVERYWHERE: Once = Once::new();
+    EVERYWHERE.call_once(|| tracing::subscriber::set_global_default(Deaf).unwrap());
+    tracing::subscriber::set_default(subscriber)
+}
+
+/// Wants everything and keeps nothing.
+struct Deaf;
+
+impl Subscriber for Deaf {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn event(&self, _: &Event<'_>) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
 
 /// Keeps what is logged, a line for each event.
 #[derive(Clone, Default)]

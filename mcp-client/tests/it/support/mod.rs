@@ -4,7 +4,7 @@ mod log;
 mod memory;
 mod socket;
 
-pub(crate) use log::Log;
+pub(crate) use log::{Log, hear};
 pub(crate) use memory::{Memory, Piece};
 pub(crate) use socket::{Reply, Request, Server};
 
