@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,17 +14,19 @@ use hyper_util::client::legacy::connect::Connect;
 use mcp_types::{ClientCapabilities, Implementation, ProtocolVersion, TraceContext};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
+use tokio::sync::Semaphore;
 use tower_service::Service;
 
 use crate::cache::{Cache, MemoryStore};
 use crate::catalog::Catalog;
-use crate::child::ToSpawn;
+use crate::child::{Restart, ToSpawn};
 use crate::client::{Client, Shared, TraceSource};
 use crate::deadline::Timeouts;
 use crate::endpoint::{Endpoint, HttpService, Tower, parse_url, pool, tcp};
 use crate::error::{BoxError, Error};
 use crate::headers::ExtraHeaders;
 use crate::input::Handlers;
+use crate::layer::CallService;
 use crate::limits::Limits;
 use crate::link::Link;
 use crate::pipe::Pipe;
@@ -43,11 +45,15 @@ pub struct ClientBuilder {
     version: ProtocolVersion,
     timeouts: Timeouts,
     retry: Option<Retry>,
+    restart: Option<Restart>,
+    in_flight: Option<usize>,
+    pub(crate) layers: Option<CallService>,
     trace_context: Option<TraceSource>,
     headers: ExtraHeaders,
     limits: Limits,
     cache: Keeping,
     cache_context: Option<Arc<[u8]>>,
+    stale_on_error: Option<Duration>,
     http: Http,
     http2: bool,
 }
@@ -89,11 +95,15 @@ impl ClientBuilder {
             version: ProtocolVersion::LATEST,
             timeouts: Timeouts { idle: Some(Self::TIMEOUT), total: Some(Self::TOTAL_TIMEOUT) },
             retry: None,
+            restart: None,
+            in_flight: None,
+            layers: None,
             trace_context: None,
             headers: ExtraHeaders::default(),
             limits: Limits::default(),
             cache: Keeping::Own,
             cache_context: None,
+            stale_on_error: None,
             http: Http::Tcp,
             http2: false,
         }
@@ -152,8 +162,15 @@ impl ClientBuilder {
     /// DEBUG.
     pub fn on_stderr(mut self, callback: impl FnMut(&str) + Send + Sync + 'static) -> Self {
         if let Http::Child(server) = &mut self.http {
-            server.on_stderr = Some(Box::new(callback));
+            server.on_stderr = Some(Arc::new(Mutex::new(callback)));
         }
+        self
+    }
+
+    /// Starts a process that was [spawned](Self::spawn) again when it has ended by itself. Default is not to: calls fail
+    /// from then on. It has no effect on other clients.
+    pub const fn restart(mut self, restart: Restart) -> Self {
+        self.restart = Some(restart);
         self
     }
 
@@ -197,6 +214,16 @@ impl ClientBuilder {
     /// once.
     pub const fn retry(mut self, retry: Retry) -> Self {
         self.retry = Some(retry);
+        self
+    }
+
+    /// Has no more than `most` requests of this client and its clones under way at once; others wait their turn, in the
+    /// order in which they came, and their time counts. Default is no limit.
+    ///
+    /// A call has its turn for each of its requests: while it waits to be repeated, or for the user, others have theirs.
+    /// Subscriptions do not count.
+    pub const fn max_in_flight(mut self, most: usize) -> Self {
+        self.in_flight = Some(most);
         self
     }
 
@@ -257,6 +284,17 @@ impl ClientBuilder {
         self
     }
 
+    /// Lets a cached answer stand in, with a warning in the log, up to `max_age` after it ceased to be fresh, for one
+    /// that cannot be got: because the network failed, the time is up, or the server says that it is out of order or
+    /// busy (5xx, 429). Default is never: who asks is told of the failure. Other errors are told in any case, and a call that [bypasses](crate::Call::bypass_cache) or
+    /// [refreshes](crate::Call::refresh_cache) the cache gets what is new or an error.
+    ///
+    /// Retries come first. An answer that the cache has dropped is gone, for want of room or for a change.
+    pub const fn stale_on_error(mut self, max_age: Duration) -> Self {
+        self.stale_on_error = Some(max_age);
+        self
+    }
+
     /// Speaks HTTP/2 without asking for it first, over plain TCP too. Default is HTTP/1.1. It has no effect
     /// on a [`service`](Self::service).
     pub const fn http2_prior_knowledge(mut self) -> Self {
@@ -297,18 +335,24 @@ impl ClientBuilder {
     ///
     /// # Errors
     /// When the URL is not one of HTTP, or of HTTPS without a connector for it; when the version is one of
-    /// those that begin with a handshake.
+    /// those that begin with a handshake; when no request may be in flight.
     pub fn build(mut self) -> Result<Client, Error> {
         if self.version.is_legacy() {
             let version = self.version;
             return Err(Error::usage(format!("version {version} is not spoken here")));
+        }
+        if self.in_flight == Some(0) {
+            return Err(Error::usage("with no request in flight nothing can be called"));
         }
         self.handlers.declare(&mut self.capabilities);
         // A connector or a service may add credentials that are not seen here: a context of its own for each.
         let mut below: Arc<str> = Arc::default();
         let (link, server) = match self.http {
             Http::Pipe(open) => (Link::Pipe(open(&self.limits)?), unique_name()),
-            Http::Child(server) => (Link::Pipe(Pipe::spawn(*server, &self.limits)?), unique_name()),
+            Http::Child(server) => {
+                let pipe = Pipe::spawn(*server, self.restart, &self.limits)?;
+                (Link::Pipe(pipe), unique_name())
+            }
             http => {
                 if !matches!(http, Http::Tcp) {
                     below = unique_name();
@@ -330,6 +374,7 @@ impl ClientBuilder {
             server,
             cache,
             cache_context: self.cache_context,
+            stale_on_error: self.stale_on_error,
             below,
             link,
             info: self.info,
@@ -337,6 +382,8 @@ impl ClientBuilder {
             handlers: self.handlers,
             timeouts: self.timeouts,
             retry: self.retry,
+            in_flight: self.in_flight.map(|most| Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
+            layers: self.layers,
             trace_context: self.trace_context,
             catalog: Catalog::new(&self.limits),
             limits: self.limits,

@@ -4,11 +4,12 @@ use std::any::Any;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue};
+use http::{Extensions, HeaderName, HeaderValue};
 use mcp_types::{
     Cacheable, CallToolResult, CompleteParams, Cursor, LogMessageParams, LoggingLevel, Outcome,
     Page, PaginatedParams, ProgressParams, Request, request,
@@ -25,8 +26,9 @@ use crate::outgoing::{Outgoing, Typed};
 use crate::pages::{Collecting, Pages};
 use crate::receive::{Answer, Found};
 
-pub(crate) type ProgressCallback = Box<dyn FnMut(ProgressParams) + Send>;
-pub(crate) type LogCallback = Box<dyn FnMut(LogMessageParams) + Send>;
+/// Shared by the requests that a call takes, of which one is under way at a time.
+pub(crate) type ProgressCallback = Arc<Mutex<dyn FnMut(ProgressParams) + Send>>;
+pub(crate) type LogCallback = Arc<Mutex<dyn FnMut(LogMessageParams) + Send>>;
 
 /// A call of the method `R` that gives a `T`. Await it to make it.
 ///
@@ -51,9 +53,12 @@ pub struct Call<R: Request, T = Outcome<<R as Request>::Result>> {
 pub(crate) type Finish<T> = fn(&Client, &Found) -> Result<T, Error>;
 
 /// How a call is made.
+#[derive(Clone)]
 pub(crate) struct Options {
     pub(crate) timeouts: Timeouts,
     pub(crate) headers: ExtraHeaders,
+    /// For layers.
+    pub(crate) extensions: Extensions,
     pub(crate) reset_on_progress: bool,
     pub(crate) on_progress: Option<ProgressCallback>,
     pub(crate) on_log: Option<(LoggingLevel, LogCallback)>,
@@ -66,10 +71,11 @@ pub(crate) struct Options {
 
 impl Options {
     /// Nobody listens, nobody answers.
-    pub(crate) const fn quiet(timeouts: Timeouts, headers: ExtraHeaders) -> Self {
+    pub(crate) fn quiet(timeouts: Timeouts, headers: ExtraHeaders) -> Self {
         Self {
             timeouts,
             headers,
+            extensions: Extensions::new(),
             reset_on_progress: false,
             on_progress: None,
             on_log: None,
@@ -131,7 +137,7 @@ impl<R: Request, T> Call<R, T> {
     /// Asks for progress and has `callback` called with it, in the order it arrives and before the call
     /// resolves. It runs where the call is polled, so it must not block. Specification: Progress.
     pub fn on_progress(mut self, callback: impl FnMut(ProgressParams) + Send + 'static) -> Self {
-        self.options.on_progress = Some(Box::new(callback));
+        self.options.on_progress = Some(Arc::new(Mutex::new(callback)));
         self
     }
 
@@ -142,7 +148,7 @@ impl<R: Request, T> Call<R, T> {
         level: LoggingLevel,
         callback: impl FnMut(LogMessageParams) + Send + 'static,
     ) -> Self {
-        self.options.on_log = Some((level, Box::new(callback)));
+        self.options.on_log = Some((level, Arc::new(Mutex::new(callback))));
         self
     }
 
@@ -168,6 +174,13 @@ impl<R: Request, T> Call<R, T> {
             // The first mistake is the one to tell.
             self.params = self.params.and(Err(error));
         }
+        self
+    }
+
+    /// Gives a value along for the [layers](crate::ClientBuilder::layer) of the client, in place of one of its type.
+    /// Nothing of it is sent.
+    pub fn extension<E: Clone + Send + Sync + 'static>(mut self, value: E) -> Self {
+        self.options.extensions.insert(value);
         self
     }
 
@@ -204,8 +217,9 @@ impl Call<request::CallTool, CallToolResult> {
     /// Structured Content.
     ///
     /// # Errors
-    /// When the tool failed, in which case [`Error::tool_failure`] has its result; when there is no
-    /// structured content or it is no `T`, which is a fault of the server's.
+    /// When the tool failed, in which case [`Error::tool_failure`] has its result; when there is no structured
+    /// content, it breaks the tool's output schema as far as that is known, or is no `T`: faults of the
+    /// server's.
     pub fn structured<T: DeserializeOwned>(self) -> Call<request::CallTool, T> {
         self.finish_with(structured)
     }
@@ -309,6 +323,14 @@ fn outcome<R: Request>(client: &Client, found: &Found) -> Result<Outcome<R::Resu
     let any: &mut dyn Any = &mut outcome;
     if let Some(Outcome::Complete(page)) = any.downcast_mut() {
         client.admit(page);
+    }
+    if let Some(promise) = &found.promise
+        && let Some(Outcome::Complete(result)) = any.downcast_ref()
+        && let Err(error) = promise.check(result)
+    {
+        // The list that told of it may be older than the tool.
+        client.forget(request::ListTools::METHOD);
+        return Err(error);
     }
     Ok(outcome)
 }

@@ -1,6 +1,7 @@
-//! `Catalog`: which tools mirror parameters into headers, as far as lists have told.
+//! `Catalog`: which tools mirror parameters into headers, and which promise what of their results, as far as lists have
+//! told.
 //!
-//! Specification: Streamable HTTP, Custom Headers from Tool Parameters.
+//! Specification: Streamable HTTP, Custom Headers from Tool Parameters; Tools, Output Schema.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,9 +11,10 @@ use mcp_types::{ListToolsResult, Tool};
 
 use crate::error::excerpt;
 use crate::limits::Limits;
+use crate::promise::Promise;
 
-/// The header plans of the tools seen, whatever the lists said about their freshness: an old plan is better
-/// than none, and a server that changed it says so. Tools that mirror nothing are not in it.
+/// The header plans and promises of the tools seen, whatever the lists said about their freshness: an old plan is better
+/// than none, and a server that changed it says so. Tools that have neither are not in it.
 pub(crate) struct Catalog {
     seen: Mutex<Seen>,
     tools: usize,
@@ -21,7 +23,7 @@ pub(crate) struct Catalog {
 
 #[derive(Default)]
 struct Seen {
-    plans: HashMap<Arc<str>, Entry>,
+    tools: HashMap<Arc<str>, Entry>,
     /// The same names by the time they were seen last, oldest first.
     order: BTreeMap<u64, Arc<str>>,
     clock: u64,
@@ -29,7 +31,9 @@ struct Seen {
 }
 
 struct Entry {
+    /// Empty when it mirrors nothing.
     plan: Arc<ParamHeaders>,
+    promise: Option<Arc<Promise>>,
     seen_at: u64,
     bytes: usize,
 }
@@ -48,19 +52,27 @@ impl Catalog {
     /// The plan of a tool; `None` when it mirrors nothing or was not seen.
     pub(crate) fn plan(&self, tool: &str) -> Option<Arc<ParamHeaders>> {
         let seen = self.seen();
-        seen.plans.get(tool).map(|entry| Arc::clone(&entry.plan))
+        let plan = seen.tools.get(tool).map(|entry| &entry.plan);
+        plan.filter(|plan| !plan.is_empty()).cloned()
+    }
+
+    /// What a tool promises of its results; `None` when it promises nothing or was not seen.
+    pub(crate) fn promise(&self, tool: &str) -> Option<Arc<Promise>> {
+        self.seen().tools.get(tool)?.promise.clone()
     }
 
     fn admit_tool(&self, tool: &Tool) -> bool {
         let schema = tool.input_schema.get();
+        let promise = Promise::of(tool);
         match ParamHeaders::compile(schema) {
-            Ok(plan) if plan.is_empty() => self.seen().forget(&tool.name),
+            Ok(plan) if plan.is_empty() && promise.is_none() => self.seen().forget(&tool.name),
             Ok(plan) => {
-                let bytes = tool.name.len() + schema.len();
+                let promised = promise.as_ref().map_or(0, |promise| promise.bytes());
+                let bytes = tool.name.len() + schema.len() + promised;
                 let mut seen = self.seen();
                 seen.forget(&tool.name);
-                seen.remember(&tool.name, plan, bytes);
-                while seen.plans.len() > self.tools || seen.bytes > self.bytes {
+                seen.remember(&tool.name, plan, promise, bytes);
+                while seen.tools.len() > self.tools || seen.bytes > self.bytes {
                     seen.forget_oldest();
                 }
             }
@@ -81,17 +93,23 @@ impl Catalog {
 }
 
 impl Seen {
-    fn remember(&mut self, tool: &str, plan: ParamHeaders, bytes: usize) {
+    fn remember(
+        &mut self,
+        tool: &str,
+        plan: ParamHeaders,
+        promise: Option<Arc<Promise>>,
+        bytes: usize,
+    ) {
         let (name, seen_at) = (Arc::<str>::from(tool), self.clock);
         let plan = Arc::new(plan);
         self.clock += 1;
         self.bytes += bytes;
         self.order.insert(seen_at, Arc::clone(&name));
-        self.plans.insert(name, Entry { plan, seen_at, bytes });
+        self.tools.insert(name, Entry { plan, promise, seen_at, bytes });
     }
 
     fn forget(&mut self, tool: &str) {
-        if let Some(entry) = self.plans.remove(tool) {
+        if let Some(entry) = self.tools.remove(tool) {
             self.order.remove(&entry.seen_at);
             self.bytes -= entry.bytes;
         }
@@ -135,7 +153,7 @@ mod tests {
         assert!(catalog.plan("a").is_none() && catalog.plan("b").is_some());
         admit(&catalog, &[tool("big", &"x".repeat(200))]);
         let seen = catalog.seen();
-        assert_eq!((seen.plans.len(), seen.order.len(), seen.bytes), (0, 0, 0));
+        assert_eq!((seen.tools.len(), seen.order.len(), seen.bytes), (0, 0, 0));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::Body;
@@ -17,6 +18,7 @@ use mcp_types::{
 use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
+use tokio::sync::Semaphore;
 use tower_service::Service;
 
 use crate::builder::ClientBuilder;
@@ -27,6 +29,7 @@ use crate::deadline::Timeouts;
 use crate::error::{BoxError, Error};
 use crate::future::BoxFuture;
 use crate::input::Handlers;
+use crate::layer::CallService;
 use crate::limits::Limits;
 use crate::link::Link;
 use crate::listen::{Change, Listen};
@@ -51,6 +54,8 @@ pub(crate) struct Shared {
     pub(crate) server: Arc<str>,
     pub(crate) cache: Option<Cache>,
     pub(crate) cache_context: Option<Arc<[u8]>>,
+    /// How long a cached answer may be stale and stand in for one that cannot be got.
+    pub(crate) stale_on_error: Option<Duration>,
     /// What may add credentials below this client; empty when nothing does.
     pub(crate) below: Arc<str>,
     pub(crate) info: Option<Implementation>,
@@ -58,6 +63,9 @@ pub(crate) struct Shared {
     pub(crate) handlers: Handlers,
     pub(crate) timeouts: Timeouts,
     pub(crate) retry: Option<Retry>,
+    /// Turns for requests, where there are only so many.
+    pub(crate) in_flight: Option<Semaphore>,
+    pub(crate) layers: Option<CallService>,
     pub(crate) trace_context: Option<TraceSource>,
     pub(crate) limits: Limits,
     pub(crate) catalog: Catalog,
@@ -207,6 +215,10 @@ impl Client {
     ///
     /// A tool that failed gives a result as well: ask it
     /// [`is_error`](mcp_types::CallToolResult::is_error).
+    ///
+    /// With the feature `validation` a result is checked against the output schema of its tool, as far as a list has
+    /// told of it; one that breaks it is an error. A schema that cannot be used is warned of, and not used.
+    /// Specification: Tools, Output Schema.
     ///
     /// When the server asks for input first, those who were set for it on the
     /// [builder](ClientBuilder::on_elicit) answer and the call is repeated with the answers, up to

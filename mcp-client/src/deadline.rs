@@ -34,6 +34,17 @@ impl Deadline {
         Self { timeouts, idle_at: at(timeouts.idle), total_at: at(timeouts.total), sleep: None }
     }
 
+    /// The same deadline, for somebody who counts by himself.
+    pub(crate) const fn fork(&self) -> Self {
+        Self { sleep: None, ..*self }
+    }
+
+    /// The total time of it alone.
+    pub(crate) const fn total_alone(&self) -> Self {
+        let timeouts = Timeouts { idle: None, ..self.timeouts };
+        Self { timeouts, idle_at: None, sleep: None, ..*self }
+    }
+
     /// Begins to count the idle time anew.
     pub(crate) fn extend(&mut self) {
         let idle = self.timeouts.idle;

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, HeaderValue, StatusCode};
+#[cfg(feature = "validation")]
+use mcp_transport::schema::Faults;
 use mcp_types::{CallToolResult, ContentBlock, ErrorObject, InputRequired, RequestId};
 
 use crate::limits::Limits;
@@ -49,6 +51,8 @@ pub(crate) enum Kind {
     Body,
     /// The byte stream to the server has ended.
     Closed,
+    /// The server's process has ended, and will be started again.
+    Died,
     /// The server's process could not be started.
     Spawn,
     /// A subscription that was not read in time.
@@ -66,6 +70,8 @@ pub(crate) enum Kind {
     InputRequired(InputRequired, Unanswered),
     /// An input handler failed, or gave what cannot be sent.
     Input,
+    /// A layer around the call failed.
+    Layer,
     /// A tool that failed where its structured content is wanted.
     Tool(CallToolResult),
     Protocol(Fault),
@@ -100,6 +106,9 @@ pub(crate) enum Fault {
     InputNotAllowed,
     /// A tool gives no structured content.
     NotStructured,
+    /// What a tool gives is not what it promised.
+    #[cfg(feature = "validation")]
+    BreaksSchema,
     /// A page that was there already follows.
     PagesInCircles,
     TooManyPages,
@@ -155,7 +164,7 @@ impl Error {
     pub fn is_transport(&self) -> bool {
         matches!(
             self.0.kind,
-            Kind::Connect | Kind::Exchange | Kind::Body | Kind::Closed | Kind::Spawn
+            Kind::Connect | Kind::Exchange | Kind::Body | Kind::Closed | Kind::Died | Kind::Spawn
         )
     }
 
@@ -177,11 +186,12 @@ impl Error {
             Kind::Stopped => "stopped",
             Kind::Idle(_) | Kind::Total(_) => "timeout",
             Kind::Connect | Kind::Spawn => "connect",
-            Kind::Exchange | Kind::Body | Kind::Closed => "transport",
+            Kind::Exchange | Kind::Body | Kind::Closed | Kind::Died => "transport",
             Kind::Behind => "behind",
             Kind::Status { .. } => "status",
             Kind::Rpc(_) => "rpc",
             Kind::InputRequired(..) | Kind::Input => "input",
+            Kind::Layer => "layer",
             Kind::Tool(_) => "tool_error",
             Kind::Redirect { .. } | Kind::Protocol(_) => "protocol",
             Kind::TooLarge { .. } => "too_large",
@@ -201,6 +211,17 @@ impl Error {
         )
     }
 
+    /// Nothing is known of the answer, for reasons that may pass: the network, the time, a server out of order or busy.
+    pub(crate) fn is_outage(&self) -> bool {
+        let is_out_of_order = |status: StatusCode| {
+            status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
+        };
+        self.is_transport()
+            || self.is_timeout()
+            || self.is_lost()
+            || self.status().is_some_and(is_out_of_order)
+    }
+
     /// The answer exceeds one of the client's [`Limits`].
     pub fn is_too_large(&self) -> bool {
         matches!(self.0.kind, Kind::TooLarge { .. })
@@ -210,6 +231,11 @@ impl Error {
     /// how. The server waits for nothing.
     pub fn is_input(&self) -> bool {
         matches!(self.0.kind, Kind::Input)
+    }
+
+    /// A [layer](crate::ClientBuilder::layer) around the call failed by itself; the source says how.
+    pub fn is_layer(&self) -> bool {
+        matches!(self.0.kind, Kind::Layer)
     }
 
     /// The server wants other credentials: status 401 or 403. See
@@ -244,6 +270,12 @@ impl Error {
         }
     }
 
+    /// Where a result breaks the output schema of its tool, if that is what is wrong.
+    #[cfg(feature = "validation")]
+    pub fn schema_faults(&self) -> Option<&Faults> {
+        self.0.source.as_ref()?.downcast_ref()
+    }
+
     /// The HTTP status, if there was a response. It may be 200: an answer can be wrong under any.
     pub fn status(&self) -> Option<StatusCode> {
         self.0.head.as_ref().map(|head| head.status)
@@ -272,6 +304,7 @@ impl fmt::Display for Error {
             Kind::Exchange => f.write_str("the HTTP exchange failed"),
             Kind::Body => f.write_str("the connection broke off within the reply"),
             Kind::Closed => f.write_str("the connection to the server has ended"),
+            Kind::Died => f.write_str("the server's process has ended"),
             Kind::Spawn => f.write_str("the server's process cannot be started"),
             Kind::Behind => f.write_str("the subscription was not read in time"),
             Kind::Status { url, excerpt } if excerpt.is_empty() => {
@@ -297,6 +330,7 @@ impl fmt::Display for Error {
                 write!(f, "the server asks {requests} things at once")
             }
             Kind::Input => f.write_str("the input that the server asks for could not be given"),
+            Kind::Layer => f.write_str("a layer around the call failed"),
             Kind::Tool(result) => {
                 let text = result.content.iter().find_map(ContentBlock::as_text);
                 let text = text.unwrap_or("(no text)");
@@ -334,6 +368,8 @@ impl Fault {
                 f.write_str("the server asks for input where the method does not allow it")
             }
             Self::NotStructured => f.write_str("the tool gave no structured content"),
+            #[cfg(feature = "validation")]
+            Self::BreaksSchema => f.write_str("the result breaks the output schema of its tool"),
             Self::NotAcknowledged => f.write_str("the subscription ended before it began"),
             Self::PagesInCircles => f.write_str("the pages of the list go round in circles"),
             Self::TooManyPages => write!(f, "the list has more than {} pages", Limits::PAGES),

@@ -21,6 +21,7 @@ use crate::deadline::Deadline;
 use crate::endpoint::{Endpoint, ReplyBody};
 use crate::error::{Error, Fault, Kind, Unanswered};
 use crate::future::BoxFuture;
+use crate::layer::Layering;
 use crate::limits::Limits;
 use crate::link::{Link, Reply};
 use crate::listener::{Listener, Nobody};
@@ -42,6 +43,9 @@ pub(crate) fn run(
     Box::pin(async move {
         let (mut request, mut options) = (request?, options);
         let mut deadline = Deadline::start(options.timeouts);
+        if let Some(layers) = &shared.layers {
+            return Layering { shared: &shared, layers, options, deadline }.call(request).await;
+        }
         let exchange = Exchange { shared: &shared, options: &mut options, deadline: &mut deadline };
         exchange.run(&mut *request).await
     })
@@ -66,7 +70,17 @@ impl Exchange<'_> {
         {
             return Ok(answer);
         }
-        let answer = self.fetch(request).await?;
+        let mut answer = match self.fetch(request).await {
+            Ok(answer) => answer,
+            Err(error) if mode == Mode::Use => {
+                let stale = slot.and_then(|slot| stand_in(self.shared, &slot, &error));
+                return stale.ok_or(error);
+            }
+            Err(error) => return Err(error),
+        };
+        if let Some(call) = request.tool_call() {
+            answer.found.promise = self.shared.catalog.promise(&call.name);
+        }
         if let Some(slot) = slot
             && !request.has_input()
         {
@@ -180,13 +194,15 @@ impl Exchange<'_> {
         is_in_time
     }
 
-    /// Sends the request and awaits its answer, in a span of its own.
+    /// Sends the request, when it is its turn, and awaits its answer, in a span of its own.
     async fn round(&mut self, request: &mut dyn Outgoing, own: Own) -> Result<Answer, Error> {
+        let _turn = match &self.shared.in_flight {
+            Some(in_flight) => self.deadline.race(in_flight.acquire()).await?.ok(),
+            None => None,
+        };
         let span = span::of(request);
         let answer = self.round_in(&span, request, own).instrument(span.clone()).await;
-        if let Err(error) = &answer {
-            span::failed(&span, error);
-        }
+        span::done(&span, request, &answer);
         answer
     }
 
@@ -200,8 +216,8 @@ impl Exchange<'_> {
         let mut listener = Listener {
             token: token.as_ref(),
             resets: self.options.reset_on_progress,
-            on_progress: self.options.on_progress.as_mut(),
-            on_log: self.options.on_log.as_mut().map(|(_, callback)| callback),
+            on_progress: self.options.on_progress.as_ref(),
+            on_log: self.options.on_log.as_ref().map(|(_, callback)| callback),
         };
         let receiver = Receiver {
             limits: &self.shared.limits,
@@ -224,7 +240,21 @@ impl Exchange<'_> {
     }
 
     async fn try_open(&mut self, request: &mut dyn Outgoing, own: Own) -> Result<Opened, Error> {
-        let Sent { id, reply, .. } = self.send(&Span::none(), request, own).await?;
+        let span = span::of(request);
+        let opened = self.try_open_in(&span, request, own).instrument(span.clone()).await;
+        if let Err(error) = &opened {
+            span::failed(&span, error);
+        }
+        opened
+    }
+
+    async fn try_open_in(
+        &mut self,
+        span: &Span,
+        request: &mut dyn Outgoing,
+        own: Own,
+    ) -> Result<Opened, Error> {
+        let Sent { id, reply, .. } = self.send(span, request, own).await?;
         let is_stream = match &reply {
             Reply::Http(response) => {
                 response.status().is_success()
@@ -233,7 +263,7 @@ impl Exchange<'_> {
             Reply::Lines(_) => true,
         };
         if is_stream {
-            return Ok(Opened { id, reply });
+            return Ok(Opened { id, reply, span: span.clone() });
         }
         let receiver = Receiver {
             limits: &self.shared.limits,
@@ -264,7 +294,7 @@ impl Exchange<'_> {
             Link::Http(endpoint) => Reply::Http(self.post(endpoint, &*request, body.into()).await?),
             Link::Pipe(pipe) => {
                 let logs = self.options.on_log.is_some();
-                let sent = pipe.send(&id, body, token.clone(), logs, self.deadline);
+                let sent = pipe.send(&id, &body, token.clone(), logs, self.deadline);
                 Reply::Lines(Messages::Lines(sent.await?))
             }
         };
@@ -365,6 +395,8 @@ struct Sent {
 pub(crate) struct Opened {
     pub(crate) id: RequestId,
     pub(crate) reply: Reply,
+    /// Goes on until the stream is acknowledged.
+    pub(crate) span: Span,
 }
 
 /// What a call has been repeated for.
@@ -417,6 +449,14 @@ fn mirror(
         )?;
     }
     Ok(())
+}
+
+/// The stale answer that is served in place of an error, where that is wanted.
+pub(crate) fn stand_in(shared: &Shared, slot: &Slot<'_>, error: &Error) -> Option<Answer> {
+    let max_age = shared.stale_on_error.filter(|_| error.is_outage())?;
+    let answer = slot.within(max_age)?;
+    tracing::warn!(%error, "a stale answer is served");
+    Some(answer)
 }
 
 fn unanswered(input: InputRequired, why: Unanswered) -> Error {

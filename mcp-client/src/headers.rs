@@ -54,6 +54,10 @@ impl ExtraHeaders {
         Ok(())
     }
 
+    pub(crate) const fn all(&self) -> &HeaderMap {
+        &self.0
+    }
+
     /// Sets all of them in `headers`.
     pub(crate) fn apply(&self, headers: &mut HeaderMap) {
         for (name, value) in &self.0 {

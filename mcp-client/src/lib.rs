@@ -37,8 +37,12 @@
 //! [`Client::http`] speaks HTTP, [`Client::spawn`] starts a server as a process and speaks to it over its standard
 //! streams, [`Client::over`] speaks over any other byte stream, and [`Client::in_process`] calls a server in the
 //! same process, without a socket, for tests and embedding. Calls are the same over all of them.
+//! A process that has died can be [started again](ClientBuilder::restart).
 //!
 //! # Lists
+//!
+//! What cannot be read of a list, such as an entry without a name, is left out, with a warning in the log; the other
+//! entries are there all the same.
 //!
 //! [`Client::list_tools`] and its like give one page; [`Call::all`] gives the whole list, and [`Call::pages`] the
 //! pages as they are asked for. Lists that go round in circles or never end are errors.
@@ -58,6 +62,7 @@
 //! private, and dropped when a change that is listened for concerns them; so a change is noticed when
 //! [`Changes::next`] is. [`bypass_cache`](Call::bypass_cache) and [`refresh_cache`](Call::refresh_cache) are for
 //! single calls, [`no_cache`](ClientBuilder::no_cache) is for all.
+//! With [`stale_on_error`](ClientBuilder::stale_on_error) an old answer stands in while the server cannot be reached.
 //!
 //! # The way of a call
 //!
@@ -67,6 +72,10 @@
 //! or a request for input. A call is repeated, under a new id and once each, in another version if the server
 //! speaks another, and with fresh tool definitions if its headers were refused; and for each round of input. When
 //! the network failed it is repeated where a [`Retry`] policy is set that says so.
+//!
+//! [Layers](ClientBuilder::layer) of tower go around calls, and others around single
+//! [HTTP requests](ClientBuilder::service); [`max_in_flight`](ClientBuilder::max_in_flight) limits how many requests
+//! there are at once.
 //!
 //! # Cancellation
 //!
@@ -87,7 +96,7 @@
 //!
 //! # Telemetry
 //!
-//! Each request has a span at INFO, with the names of OpenTelemetry's semantic conventions for MCP:
+//! Each request has a span at INFO, up to its response or, for a subscription, its acknowledgment, with the names of OpenTelemetry's semantic conventions for MCP:
 //! `mcp.method.name`, `gen_ai.tool.name`, `jsonrpc.request.id`, `error.type` and so on, and `otel.name` for
 //! exporters. [`trace_context`](ClientBuilder::trace_context) sends the trace along.
 //!
@@ -99,6 +108,12 @@
 //!
 //! What a server could let grow has a ceiling in [`Limits`]. Redirects are followed within the origin, and only
 //! those that keep the message. Headers, arguments and results are neither logged nor shown by `Debug`.
+//!
+//! # Features
+//!
+//! `validation`, off by default since it brings as many crates as all the rest: structured results are checked against
+//! the output schemas of their tools, as far as lists have told of them. What is too large or too deep to be checked, such
+//! as more than 16 MiB or 200,000 values, is refused.
 //!
 //! # Runtime
 //!
@@ -121,6 +136,7 @@ mod exchange;
 mod future;
 mod headers;
 mod input;
+mod layer;
 mod limits;
 mod link;
 mod listen;
@@ -129,8 +145,10 @@ mod messages;
 mod outgoing;
 mod pages;
 mod pipe;
+mod promise;
 mod receive;
 mod retry;
+mod salvage;
 mod span;
 pub mod testing;
 mod transport;
@@ -139,14 +157,18 @@ pub use backoff::Backoff;
 pub use builder::ClientBuilder;
 pub use cache::{Cache, CacheKey, CacheStore, CachedAnswer, MemoryStore};
 pub use call::{Call, CallFuture};
+pub use child::Restart;
 pub use client::Client;
 pub use error::{BoxError, Error};
 pub use future::BoxFuture;
 pub use input::{InputHandler, IntoAnswer};
+pub use layer::{CallRequest, CallResponse, CallService};
 pub use limits::Limits;
 pub use listen::{Change, Changes, End, Listen};
 pub use mcp_transport::header::encode_value;
 pub use mcp_transport::json::scan;
+#[cfg(feature = "validation")]
+pub use mcp_transport::schema::{Fault, Faults};
 pub use mcp_types as types;
 pub use pages::{Collecting, Pages};
 pub use retry::Retry;

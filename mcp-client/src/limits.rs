@@ -15,10 +15,10 @@ pub struct Limits {
     /// Bytes of a JSON body under an error status; one that is longer counts as no JSON. Default is
     /// [`ERROR_BODY`](Self::ERROR_BODY).
     pub error_body: usize,
-    /// Tools whose mirrored parameters are remembered; over it the one longest not seen in a list is
-    /// forgotten. Default is [`CATALOG_TOOLS`](Self::CATALOG_TOOLS).
+    /// Tools whose mirrored parameters and output schemas are remembered; over it the one longest not seen in a list
+    /// is forgotten. Default is [`CATALOG_TOOLS`](Self::CATALOG_TOOLS).
     pub catalog_tools: usize,
-    /// Bytes of names and input schemas that the remembered tools may have; over it likewise. Default is
+    /// Bytes of names and schemas that the remembered tools may have; over it likewise. Default is
     /// [`CATALOG_BYTES`](Self::CATALOG_BYTES).
     pub catalog_bytes: usize,
     /// How often one call answers a server that asks for input. Default is
@@ -37,7 +37,8 @@ impl Limits {
     pub const EVENT: usize = MAX_EVENT;
     /// 1 MiB: an error object says why and perhaps what, but carries no content.
     pub const ERROR_BODY: usize = 1024 * 1024;
-    /// 1,024 tools: more than a model can choose from. Only tools that mirror parameters count.
+    /// 1,024 tools: more than a model can choose from. Only tools that mirror parameters or, with the feature
+    /// `validation`, have an output schema count.
     pub const CATALOG_TOOLS: usize = 1024;
     /// 4 MiB: room for 1,024 tools with schemas of 4 KiB.
     pub const CATALOG_BYTES: usize = 4 * 1024 * 1024;

@@ -1,5 +1,7 @@
 //! `Listener`: the progress and the log messages of one call.
 
+use std::sync::PoisonError;
+
 use bytes::Bytes;
 use mcp_transport::json::{Message, Notification};
 use mcp_types::{LogMessageParams, NotificationMethod, ProgressParams, ProgressToken};
@@ -12,8 +14,8 @@ use crate::receive::Observer;
 pub(crate) struct Listener<'a> {
     pub(crate) token: Option<&'a ProgressToken>,
     pub(crate) resets: bool,
-    pub(crate) on_progress: Option<&'a mut ProgressCallback>,
-    pub(crate) on_log: Option<&'a mut LogCallback>,
+    pub(crate) on_progress: Option<&'a ProgressCallback>,
+    pub(crate) on_log: Option<&'a LogCallback>,
 }
 
 impl Observer for Listener<'_> {
@@ -37,15 +39,16 @@ impl Observer for Listener<'_> {
 }
 
 impl Listener<'_> {
-    fn progress(&mut self, notification: &Notification<'_>) -> bool {
+    fn progress(&self, notification: &Notification<'_>) -> bool {
         if self.on_progress.is_none() && !self.resets {
             return false;
         }
         match serde_json::from_str::<ProgressParams>(notification.params.raw()) {
             // A token of another type, or of another call, is none of ours.
             Ok(progress) if Some(&progress.progress_token) == self.token => {
-                if let Some(callback) = &mut self.on_progress {
-                    callback(progress);
+                if let Some(callback) = self.on_progress {
+                    // One that panicked once may be called again.
+                    callback.lock().unwrap_or_else(PoisonError::into_inner)(progress);
                 }
                 self.resets
             }
@@ -60,12 +63,12 @@ impl Listener<'_> {
         }
     }
 
-    fn log(&mut self, notification: &Notification<'_>) {
-        let Some(callback) = &mut self.on_log else {
+    fn log(&self, notification: &Notification<'_>) {
+        let Some(callback) = self.on_log else {
             return;
         };
         match serde_json::from_str::<LogMessageParams>(notification.params.raw()) {
-            Ok(message) => callback(message),
+            Ok(message) => callback.lock().unwrap_or_else(PoisonError::into_inner)(message),
             Err(error) => tracing::trace!(%error, "a log message that cannot be read"),
         }
     }

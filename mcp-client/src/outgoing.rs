@@ -1,14 +1,16 @@
 //! `Outgoing`: a request on its way, its type forgotten.
 
 use std::any::Any;
+use std::fmt;
 
 use mcp_types::{
     CallToolParams, HasMeta, InputRequired, InputResponses, Outcome, Request, RequestId,
     RequestMessage, RequestMeta, RequestState, request,
 };
 
-use crate::error::{Error, Fault, undecodable};
+use crate::error::{Error, Fault, excerpt, undecodable};
 use crate::receive::Found;
+use crate::salvage::salvage;
 
 /// What an exchange has to know of a request, whichever it is.
 pub(crate) trait Outgoing: Send + Sync {
@@ -74,7 +76,7 @@ impl<R: Request> Outgoing for Typed<R> {
     }
 
     fn is_complete(&self, found: &Found) -> bool {
-        matches!(found.outcome::<R>(), Ok(Outcome::Complete(_)))
+        matches!(found.read::<R>(&|_, _| {}), Ok(Outcome::Complete(_)))
     }
 
     fn params(&self) -> serde_json::Result<String> {
@@ -105,15 +107,30 @@ impl Found {
         serde_json::from_slice(&self.result).ok()
     }
 
-    /// The outcome of `R`.
+    /// The outcome of `R`. Entries of lists that cannot be read are left out, with a warning.
     ///
     /// # Errors
     /// When it is no outcome of that method.
     pub(crate) fn outcome<R: Request>(&self) -> Result<Outcome<R::Result>, Error> {
+        self.read::<R>(&|nth, error| {
+            let reason = excerpt(error.to_string().as_bytes());
+            tracing::warn!(method = R::METHOD, nth, reason, "an entry is left out of a list");
+        })
+    }
+
+    fn read<R: Request>(
+        &self,
+        report: &dyn Fn(usize, &dyn fmt::Display),
+    ) -> Result<Outcome<R::Result>, Error> {
         let result = str::from_utf8(&self.result).map_err(|error| undecodable(&error))?;
         let tag = self.tag.as_deref().map(serde_json::from_slice::<Box<str>>);
         let tag = tag.transpose().map_err(|error| undecodable(&error))?;
-        match Outcome::from_json(result, tag.as_deref()).map_err(|error| undecodable(&error))? {
+        let tag = tag.as_deref();
+        let outcome = Outcome::from_json(result, tag).or_else(|error| {
+            let mended = salvage(R::METHOD, result, report).ok_or(error)?;
+            Outcome::from_json(&mended, tag)
+        });
+        match outcome.map_err(|error| undecodable(&error))? {
             Outcome::InputRequired(_) if !R::MAY_NEED_INPUT => {
                 Err(Error::protocol(Fault::InputNotAllowed))
             }

@@ -2,6 +2,8 @@
 //!
 //! Specification: Streamable HTTP, Sending Messages, Receiving Messages.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::response::Parts;
@@ -18,6 +20,7 @@ use crate::error::{BoxError, Error, Fault, Head, Kind, excerpt, undecodable};
 use crate::limits::Limits;
 use crate::link::Reply;
 use crate::messages::Messages;
+use crate::promise::Promise;
 
 /// The answer to a request: its result, found but not decoded, and what came with it.
 #[derive(Debug)]
@@ -34,6 +37,10 @@ pub(crate) struct Found {
     pub(crate) result: Bytes,
     /// The JSON text of its `resultType`, if it has one.
     pub(crate) tag: Option<Bytes>,
+    /// Whether it is the result of a tool that failed.
+    pub(crate) is_tool_error: bool,
+    /// What the tool that gave it promised.
+    pub(crate) promise: Option<Arc<Promise>>,
 }
 
 /// Sees the messages of a reply, the response included, as they come.
@@ -227,6 +234,8 @@ pub(crate) fn find(
         json::Outcome::Result(result) => Ok(Found {
             result: raw.slice_ref(result.raw().as_bytes()),
             tag: result.get("resultType").map(|tag| raw.slice_ref(tag.as_bytes())),
+            is_tool_error: result.get("isError") == Some("true"),
+            promise: None,
         }),
         json::Outcome::Error(error) => Err(match serde_json::from_str(error) {
             Ok(error) => Error::new(Kind::Rpc(error)),

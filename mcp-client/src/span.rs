@@ -6,6 +6,7 @@ use tracing::field::Empty;
 
 use crate::error::Error;
 use crate::outgoing::Outgoing;
+use crate::receive::Answer;
 
 /// A span at INFO, from the sending of a request to its response. It says what is called, but neither arguments
 /// nor results, and no URI of a resource.
@@ -53,6 +54,18 @@ pub(crate) fn sent(span: &Span, request: &dyn Outgoing, id: &RequestId) {
     span.record("jsonrpc.request.id", id.to_string());
     if let Some(version) = &request.meta().protocol_version {
         span.record("mcp.protocol.version", version.as_str());
+    }
+}
+
+/// Notes what became of a request.
+pub(crate) fn done(span: &Span, request: &dyn Outgoing, answer: &Result<Answer, Error>) {
+    match answer {
+        Err(error) => failed(span, error),
+        // A member of that name means that of a tool alone.
+        Ok(answer) if answer.found.is_tool_error && request.tool_call().is_some() => {
+            span.record("error.type", "tool_error");
+        }
+        Ok(_) => {}
     }
 }
 

@@ -138,8 +138,6 @@ mod server;
 mod service;
 mod state;
 mod subscription;
-#[cfg(any(feature = "asking", feature = "validation"))]
-mod tape;
 mod template;
 mod tool;
 mod work;

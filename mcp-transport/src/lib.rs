@@ -5,6 +5,8 @@
 //! - [`header`] mirrors parts of a request into headers, and compares them with the body.
 //! - [`sse`] carries many messages in one HTTP reply, [`mod@line`] one message a line.
 //! - [`media`] reads `Content-Type` and `Accept`; [`host`] judges `Host` and `Origin`.
+//! - [`tape`] takes a JSON text apart without decoding it; with the feature `schema`, the module of that name judges
+//!   JSON by JSON Schemas.
 //! - [`limits`] has every ceiling on what a peer can make these hold.
 //!
 //! What a peer sends never panics here, and every decoder takes time linear in its input, however
@@ -35,7 +37,10 @@ pub mod json;
 pub mod limits;
 pub mod line;
 pub mod media;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod sse;
+pub mod tape;
 
 mod one_line;
 mod pending;

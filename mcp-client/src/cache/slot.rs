@@ -64,9 +64,16 @@ impl<'a> Slot<'a> {
 
     /// The answer, if there is one and it is fresh.
     pub(crate) fn fresh(&self) -> Option<Answer> {
-        let get = |key| self.cache.shared.store.get(key).filter(CachedAnswer::is_fresh);
+        self.within(Duration::ZERO)
+    }
+
+    /// The answer, if there is one that is fresh or has ceased to be less than so long ago.
+    pub(crate) fn within(&self, stale: Duration) -> Option<Answer> {
+        let serves =
+            |answer: &CachedAnswer| answer.received_at.elapsed() < answer.ttl.saturating_add(stale);
+        let get = |key| self.cache.shared.store.get(key).filter(serves);
         let answer = get(&self.public).or_else(|| get(&self.private))?;
-        let found = Found { result: answer.result, tag: None };
+        let found = Found { result: answer.result, tag: None, is_tool_error: false, promise: None };
         Some(Answer { head: None, found })
     }
 

@@ -1,10 +1,10 @@
 //! `Process`: a server that the client starts, and ends. Specification: stdio, Shutdown.
 
 mod group;
+mod restart;
 mod stderr;
 
 use std::process::Stdio;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use crate::error::{Error, Kind};
 use crate::limits::Limits;
 use group::Group;
+pub use restart::Restart;
 pub(crate) use stderr::StderrCallback;
 
 /// A child process. Dropping it kills it, and whatever it has started, before the drop returns.
@@ -36,7 +37,7 @@ impl Process {
     /// # Errors
     /// When it cannot be started, and outside of a Tokio runtime.
     pub(crate) fn start(
-        mut command: Command,
+        command: &mut Command,
         grace: Duration,
         on_stderr: Option<StderrCallback>,
     ) -> Result<(Self, Streams), Error> {
@@ -62,6 +63,13 @@ impl Process {
         Ok((Self { group, closing, ended }, (Box::new(reader), Box::new(writer))))
     }
 
+    /// Ends it at once, and whatever it has started.
+    pub(crate) fn kill(&self) {
+        if !*self.ended.borrow() {
+            self.group.kill();
+        }
+    }
+
     /// Waits until it has ended, for which its input must have been closed: by itself, else by being told to, else
     /// by being killed, within twice the grace. Cancel safe: it is ended all the same.
     pub(crate) async fn end(&self) {
@@ -74,9 +82,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if !*self.ended.borrow() {
-            self.group.kill();
-        }
+        self.kill();
     }
 }
 
@@ -113,7 +119,7 @@ impl Limits {
     pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 }
 
-/// A process and the streams it talks over, for a builder that starts it later.
+/// A process to be started, and perhaps again.
 pub(crate) struct ToSpawn {
     pub(crate) command: Command,
     pub(crate) grace: Duration,
@@ -121,8 +127,7 @@ pub(crate) struct ToSpawn {
 }
 
 impl ToSpawn {
-    pub(crate) fn spawn(self) -> Result<(Arc<Process>, Streams), Error> {
-        let (process, streams) = Process::start(self.command, self.grace, self.on_stderr)?;
-        Ok((Arc::new(process), streams))
+    pub(crate) fn spawn(&mut self) -> Result<(Process, Streams), Error> {
+        Process::start(&mut self.command, self.grace, self.on_stderr.clone())
     }
 }

@@ -1,23 +1,23 @@
 //! What a server's process writes to its standard error. Specification: stdio.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use bytes::BytesMut;
 use mcp_transport::line::Decoder;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Gets each line, without its end.
-pub(crate) type StderrCallback = Box<dyn FnMut(&str) + Send + Sync>;
+pub(crate) type StderrCallback = Arc<Mutex<dyn FnMut(&str) + Send + Sync>>;
 
 /// Reads lines to the end: a process whose output nobody reads would stand still.
-pub(super) async fn read<R: AsyncRead + Unpin>(
-    mut stderr: R,
-    mut callback: Option<StderrCallback>,
-) {
+pub(super) async fn read<R: AsyncRead + Unpin>(mut stderr: R, callback: Option<StderrCallback>) {
     let mut decoder = Decoder::new(LINE);
     let mut buffer = BytesMut::new();
-    let mut tell = |line: &[u8]| {
+    let tell = |line: &[u8]| {
         let line = String::from_utf8_lossy(line);
-        match &mut callback {
-            Some(callback) => callback(&line),
+        match &callback {
+            // One that panicked with a line may still take the next.
+            Some(callback) => callback.lock().unwrap_or_else(PoisonError::into_inner)(&line),
             None => tracing::debug!(%line, "the server's standard error"),
         }
     };

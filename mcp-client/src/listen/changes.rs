@@ -6,6 +6,7 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use futures_core::Stream;
 use mcp_types::SubscriptionFilter;
 use tokio::time::{Instant, Sleep};
 
@@ -17,7 +18,7 @@ use crate::future::BoxFuture;
 
 /// The changes that a subscription tells of, as they come. Made by awaiting a [`Listen`](super::Listen).
 ///
-/// Nothing is read but by [`next`](Self::next): what the server sends meanwhile waits, first here, then there.
+/// It is a [`Stream`] as well. Nothing is read but by [`next`](Self::next) and as of a stream: what the server sends meanwhile waits, first here, then there.
 /// Dropping it ends the subscription: on HTTP its stream is closed, which is all the server is told.
 /// Specification: Subscriptions, Cancellation.
 #[must_use = "dropping it ends the subscription"]
@@ -128,18 +129,22 @@ impl Changes {
     }
 }
 
+/// The same changes as [`Changes::next`] gives.
+impl Stream for Changes {
+    type Item = Change;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Change>> {
+        Self::poll_next(self.get_mut(), cx)
+    }
+}
+
 /// Whether it is worth another attempt.
 fn may_pass(end: &End) -> bool {
     match end {
         End::Closed => false,
         End::Graceful => true,
-        End::Lost(error) => {
-            let status = error.status().map_or(0, |status| status.as_u16());
-            error.is_transport()
-                || error.is_timeout()
-                || error.is_lost()
-                || matches!(status, 429 | 500..=599)
-        }
+        // A byte stream that has ended for good stays so.
+        End::Lost(error) => error.is_outage() && !error.is_closed(),
     }
 }
 

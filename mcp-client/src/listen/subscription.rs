@@ -11,6 +11,7 @@ use mcp_types::{
     AcknowledgedParams, CancelledParams, ListenParams, NotificationMethod, RawJson, RequestId,
     SubscriptionFilter, request,
 };
+use tracing::Instrument as _;
 
 use super::watch::Watched;
 use super::{Change, End};
@@ -20,10 +21,12 @@ use crate::deadline::{Deadline, Timeouts};
 use crate::error::{Error, Fault, Head, excerpt, undecodable};
 use crate::exchange::{Exchange, Opened};
 use crate::headers::ExtraHeaders;
+use crate::layer::Layering;
 use crate::link::Reply;
 use crate::messages::Messages;
 use crate::outgoing::Typed;
 use crate::receive::{find, not_a_message};
+use crate::span;
 
 /// What it takes to open a subscription, as often as it is lost.
 #[derive(Clone)]
@@ -45,14 +48,23 @@ impl Opening {
         let params = ListenParams { notifications: self.filter.clone(), ..Default::default() };
         let mut request = Typed::<request::Listen>(params);
         let shared = self.client.shared();
-        let exchange = Exchange { shared: &shared, options: &mut options, deadline: &mut deadline };
-        let Opened { id, reply } = exchange.open(&mut request).await?;
+        let opened = if let Some(layers) = &shared.layers {
+            let layering = Layering { shared: &shared, layers, options, deadline: deadline.fork() };
+            layering.open(Box::new(request)).await
+        } else {
+            let (options, deadline) = (&mut options, &mut deadline);
+            Exchange { shared: &shared, options, deadline }.open(&mut request).await
+        };
+        let Opened { id, reply, span } = opened?;
         let (messages, head) = self.messages(reply, shared.limits.event);
         let mut subscription =
             Subscription { id, messages, acknowledged: SubscriptionFilter::new() };
-        match subscription.acknowledge(&mut deadline).await {
+        match subscription.acknowledge(&mut deadline).instrument(span.clone()).await {
             Ok(()) => Ok(subscription),
-            Err(error) => Err(error.with_head_of(head)),
+            Err(error) => {
+                span::failed(&span, &error);
+                Err(error.with_head_of(head))
+            }
         }
     }
 

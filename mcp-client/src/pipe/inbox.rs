@@ -30,10 +30,24 @@ pub(super) enum End {
     /// The response is there, or what stands for it.
     Answered,
     Closed,
+    /// Likewise, but another process takes the place of the one that ended it.
+    Died,
     /// A notification had no room that must not be missed.
     Behind,
     /// A line of more bytes than this was passed over, and it can have been for no other request.
     TooLong(usize),
+}
+
+impl End {
+    /// What those are told who wait.
+    pub(super) fn error(self) -> Error {
+        Error::new(match self {
+            Self::Answered | Self::Closed => Kind::Closed,
+            Self::Died => Kind::Died,
+            Self::Behind => Kind::Behind,
+            Self::TooLong(limit) => Kind::TooLarge { what: "a line of the server", limit },
+        })
+    }
 }
 
 impl Inbox {
@@ -73,12 +87,7 @@ impl Inbox {
         }
         match state.end {
             Some(End::Answered) => Poll::Ready(None),
-            Some(End::Closed) => Poll::Ready(Some(Err(Error::new(Kind::Closed)))),
-            Some(End::Behind) => Poll::Ready(Some(Err(Error::new(Kind::Behind)))),
-            Some(End::TooLong(limit)) => {
-                let what = "a line of the server";
-                Poll::Ready(Some(Err(Error::new(Kind::TooLarge { what, limit }))))
-            }
+            Some(end) => Poll::Ready(Some(Err(end.error()))),
             None => {
                 state.waker = Some(cx.waker().clone());
                 Poll::Pending

@@ -1,52 +1,35 @@
-//! `Pipe`: one byte stream that all calls share. Specification: stdio.
+//! `Pipe`: the byte stream that all calls share; where a process is started again, one after the other. Specification:
+//! stdio.
 
+mod connection;
 mod inbox;
+mod revival;
 mod routes;
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::BytesMut;
-use mcp_transport::line::{self, Decoder};
-use mcp_types::{
-    CancelledParams, Notification, NotificationMessage, ProgressToken, RequestId, notification,
-};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-use tokio::task::AbortHandle;
+use mcp_types::{ProgressToken, RequestId};
+use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::child::{Process, ToSpawn};
+use crate::child::{Restart, ToSpawn};
 use crate::deadline::Deadline;
 use crate::error::{Error, Kind};
 use crate::limits::Limits;
-pub(crate) use inbox::Inbox;
-use routes::{Route, Routes};
+use connection::Connection;
+pub(crate) use connection::PipeReply;
+use inbox::End;
+use revival::Revival;
 
-/// A connection of lines. Its two tasks, one for each direction, end with it.
+/// The way to a server over lines.
 pub(crate) struct Pipe {
-    shared: Arc<Shared>,
-    /// What is at the other end, if it was started here.
-    process: Option<Arc<Process>>,
+    now: Mutex<Now>,
+    revival: Option<Revival>,
 }
 
-struct Shared {
-    lines: mpsc::UnboundedSender<Outgoing>,
-    room: Arc<Semaphore>,
-    routes: Arc<Routes>,
-    reader: AbortHandle,
-}
-
-/// What the writer gets.
-enum Outgoing {
-    Line(Line),
-    /// Nothing will follow.
-    End,
-}
-
-/// A message to be written. One that cancels needs no room: there is one at most for each that had some.
-struct Line {
-    bytes: Vec<u8>,
-    _room: Option<OwnedSemaphorePermit>,
+struct Now {
+    connection: Arc<Connection>,
+    /// By the caller, for good.
+    is_closed: bool,
 }
 
 impl Pipe {
@@ -59,41 +42,42 @@ impl Pipe {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let runtime = Handle::try_current().map_err(|error| {
-            Error::usage("a client over a byte stream is made within a Tokio runtime")
-                .caused_by(error)
-        })?;
-        let routes = Arc::new(Routes::default());
-        let (lines, to_write) = mpsc::unbounded_channel();
-        let reader = runtime.spawn(read(reader, Arc::clone(&routes), limits.event));
-        runtime.spawn(write(writer, to_write, Arc::downgrade(&routes)));
-        let shared = Shared {
-            lines,
-            room: Arc::new(Semaphore::new(Limits::PIPE_WRITES)),
-            routes,
-            reader: reader.abort_handle(),
-        };
-        Ok(Self { shared: Arc::new(shared), process: None })
+        Ok(Self::of(Connection::new(reader, writer, limits.event, End::Closed)?, None))
     }
 
     /// Starts a server and speaks to it over its standard streams.
     ///
     /// # Errors
     /// When it cannot be started, and outside of a Tokio runtime.
-    pub(crate) fn spawn(server: ToSpawn, limits: &Limits) -> Result<Self, Error> {
-        let (process, (reader, writer)) = server.spawn()?;
-        let pipe = Self::new(reader, writer, limits)?;
-        Ok(Self { process: Some(process), ..pipe })
+    pub(crate) fn spawn(
+        mut server: ToSpawn,
+        restart: Option<Restart>,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        let Some(restart) = restart else {
+            return Ok(Self::of(Connection::spawn(&mut server, limits.event, End::Closed)?, None));
+        };
+        let connection = Connection::spawn(&mut server, limits.event, End::Died)?;
+        Ok(Self::of(connection, Some(Revival::new(server, restart, limits.event))))
+    }
+
+    fn of(connection: Connection, revival: Option<Revival>) -> Self {
+        let now = Now { connection: Arc::new(connection), is_closed: false };
+        Self { now: Mutex::new(now), revival }
     }
 
     /// Writes what is left, ends the stream, and waits for a process that was started here to end. Requests that
-    /// wait are answered as long as the server does; no more can be sent.
+    /// wait are answered as long as the server does; no more can be sent, and nothing is started again.
     pub(crate) async fn close(&self) {
-        self.shared.room.close();
-        let _ = self.shared.lines.send(Outgoing::End);
-        if let Some(process) = &self.process {
-            process.end().await;
+        let connection = {
+            let mut now = self.now();
+            now.is_closed = true;
+            Arc::clone(&now.connection)
+        };
+        if let Some(revival) = &self.revival {
+            revival.give_up();
         }
+        connection.close().await;
     }
 
     /// Sends the request `id`, whose JSON text this is, and returns where its messages arrive.
@@ -105,113 +89,47 @@ impl Pipe {
     pub(crate) async fn send(
         &self,
         id: &RequestId,
-        request: Vec<u8>,
+        request: &[u8],
         token: Option<ProgressToken>,
         wants_logs: bool,
         deadline: &mut Deadline,
     ) -> Result<PipeReply, Error> {
-        let room = deadline.race(Arc::clone(&self.shared.room).acquire_owned()).await?;
-        let room = room.map_err(|error| Error::new(Kind::Closed).caused_by(error))?;
-        let inbox = Arc::new(Inbox::default());
-        let route = Route { inbox: Arc::clone(&inbox), token, wants_logs };
-        self.shared.routes.open(id.clone(), route)?;
-        let reply = PipeReply { id: id.clone(), inbox, shared: Arc::clone(&self.shared) };
-        let mut bytes = Vec::with_capacity(request.len() + 1);
-        line::write_line_with(&mut bytes, |out| out.extend_from_slice(&request));
-        if self.shared.write(Line { bytes, _room: Some(room) }) {
-            Ok(reply)
-        } else {
-            Err(Error::new(Kind::Closed))
+        let mut connection = self.current()?;
+        if connection.has_ended()
+            && let Some(revival) = &self.revival
+        {
+            connection = deadline.race(revival.revive(self)).await??;
         }
+        connection.send(id, request, token, wants_logs, deadline).await
+    }
+
+    /// The connection, which may have ended.
+    ///
+    /// # Errors
+    /// When it was closed.
+    fn current(&self) -> Result<Arc<Connection>, Error> {
+        let now = self.now();
+        if now.is_closed {
+            return Err(Error::new(Kind::Closed));
+        }
+        Ok(Arc::clone(&now.connection))
+    }
+
+    /// Goes on over another connection.
+    ///
+    /// # Errors
+    /// When it was closed meanwhile.
+    fn replace(&self, connection: Connection) -> Result<Arc<Connection>, Error> {
+        let mut now = self.now();
+        if now.is_closed {
+            return Err(Error::new(Kind::Closed));
+        }
+        now.connection = Arc::new(connection);
+        Ok(Arc::clone(&now.connection))
+    }
+
+    fn now(&self) -> MutexGuard<'_, Now> {
+        // Nothing here panics between two changes.
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-impl Shared {
-    /// Returns whether anybody is there to take it.
-    fn write(&self, line: Line) -> bool {
-        self.lines.send(Outgoing::Line(line)).is_ok()
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // The writer ends by itself, once it has written what is left, and so ends the stream.
-        self.reader.abort();
-    }
-}
-
-/// The messages that answer one request. Dropping it before the response is there cancels the request, with a
-/// message, since there is no stream of its own to be closed. Specification: stdio, Cancellation.
-pub(crate) struct PipeReply {
-    id: RequestId,
-    pub(crate) inbox: Arc<Inbox>,
-    shared: Arc<Shared>,
-}
-
-impl Drop for PipeReply {
-    fn drop(&mut self) {
-        if !self.shared.routes.forget(&self.id) {
-            return;
-        }
-        let params = CancelledParams::new(self.id.clone());
-        let message = NotificationMessage::new(notification::Cancelled::METHOD, params);
-        let mut bytes = Vec::new();
-        if line::write_line_with(&mut bytes, |out| serde_json::to_writer(out, &message)).is_ok() {
-            self.shared.write(Line { bytes, _room: None });
-        }
-    }
-}
-
-/// Hands what arrives to whom it is for, until the end.
-async fn read<R: AsyncRead + Unpin>(mut reader: R, routes: Arc<Routes>, limit: usize) {
-    let mut decoder = Decoder::new(limit);
-    let mut buffer = BytesMut::new();
-    let mut junk = 0;
-    let reason = loop {
-        buffer.reserve(READ_BYTES);
-        match reader.read_buf(&mut buffer).await {
-            Ok(0) => break None,
-            Ok(_) => decoder.push(buffer.split().freeze()),
-            Err(error) => break Some(error),
-        }
-        while let Some(line) = decoder.next() {
-            routes.take(line, &mut junk);
-        }
-    };
-    if let Some(line) = decoder.finish() {
-        routes.take(line, &mut junk);
-    }
-    tracing::debug!(?reason, "the connection to the server has ended");
-    routes.close();
-}
-
-/// Writes what is sent, until nobody is left to send anything.
-async fn write<W: AsyncWrite + Unpin>(
-    mut writer: W,
-    mut lines: mpsc::UnboundedReceiver<Outgoing>,
-    routes: Weak<Routes>,
-) {
-    while let Some(outgoing) = lines.recv().await {
-        let Outgoing::Line(line) = outgoing else {
-            // What was sent at the same moment is still written.
-            lines.close();
-            continue;
-        };
-        let written = async {
-            writer.write_all(&line.bytes).await?;
-            // What waits together leaves together.
-            if lines.is_empty() { writer.flush().await } else { Ok(()) }
-        };
-        if let Err(error) = written.await {
-            tracing::debug!(%error, "the server reads no more");
-            if let Some(routes) = routes.upgrade() {
-                routes.close();
-            }
-            return;
-        }
-    }
-    let _ = writer.shutdown().await;
-}
-
-/// How much is read at once: a pipe's own buffer is that big.
-const READ_BYTES: usize = 64 * 1024;

@@ -7,9 +7,10 @@ use bytes::Bytes;
 use mcp_transport::json::{Message, Notification, Object, Response, scan};
 use mcp_transport::line::LineTooLong;
 use mcp_types::{NotificationMethod, ProgressToken, RequestId};
+use tokio::time::Instant;
 
 use super::inbox::{End, Inbox};
-use crate::error::{Error, Kind, excerpt};
+use crate::error::{Error, excerpt};
 use crate::limits::Limits;
 
 /// Where messages for one request go.
@@ -20,24 +21,38 @@ pub(super) struct Route {
 }
 
 /// The requests that wait for their response.
-#[derive(Default)]
 pub(super) struct Routes {
     open: Mutex<Table>,
+    /// What those are told who wait when the connection ends.
+    end: End,
 }
 
 #[derive(Default)]
 struct Table {
     routes: HashMap<RequestId, Route>,
-    is_closed: bool,
+    ended_at: Option<Instant>,
 }
 
 impl Routes {
+    pub(super) fn new(end: End) -> Self {
+        Self { open: Mutex::default(), end }
+    }
+
+    pub(super) const fn end(&self) -> End {
+        self.end
+    }
+
+    /// When the connection ended; `None` while it has not.
+    pub(super) fn ended_at(&self) -> Option<Instant> {
+        self.table().ended_at
+    }
+
     /// # Errors
     /// When the connection has ended.
     pub(super) fn open(&self, id: RequestId, route: Route) -> Result<(), Error> {
         let mut table = self.table();
-        if table.is_closed {
-            return Err(Error::new(Kind::Closed));
+        if table.ended_at.is_some() {
+            return Err(self.end.error());
         }
         table.routes.insert(id, route);
         Ok(())
@@ -51,9 +66,9 @@ impl Routes {
     /// Ends all that wait, and lets nothing be opened any more.
     pub(super) fn close(&self) {
         let mut table = self.table();
-        table.is_closed = true;
+        table.ended_at.get_or_insert_with(Instant::now);
         for (_, route) in table.routes.drain() {
-            route.inbox.close(End::Closed);
+            route.inbox.close(self.end);
         }
     }
 

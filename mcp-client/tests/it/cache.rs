@@ -415,3 +415,84 @@ async fn an_interruption_drops_everything() {
     assert_eq!(changes.next().await, Some(Change::Stale));
     assert_eq!(listed(&client).await, "1");
 }
+
+fn failing(status: &str) -> Reply {
+    Reply::head(status, "", "")
+}
+
+// What may pass lets an old answer stand in, what the server says does not.
+#[tokio::test]
+async fn a_stale_answer_stands_in_for_an_outage() {
+    let brief = r#","ttlMs":1"#;
+    let table = [
+        ("closed", Reply::raw("").close(), true),
+        ("cut off", Reply::sse(&[]), true),
+        ("500", failing("500 Oops"), true),
+        ("503", failing("503 Busy"), true),
+        ("429", failing("429 Too Many Requests"), true),
+        ("silent", Reply::raw("").hang(), true),
+        ("400", failing("400 Bad Request"), false),
+        ("401", failing("401 Unauthorized"), false),
+        ("404", failing("404 Not Found"), false),
+        ("error", Reply::json(&error(-32603, "null")), false),
+        ("garbage", Reply::json("{"), false),
+    ];
+    for (kind, reply, stands_in) in table {
+        let replies = [Reply::json(&page("0", brief)), reply.clone(), reply.clone(), reply];
+        let server = Server::start(replies).await;
+        let builder = server.builder().stale_on_error(60 * SECOND);
+        let client = builder.timeout(SECOND / 5).build().unwrap();
+        assert_eq!(listed(&client).await, "0");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        let list = client.list_prompts().await;
+        assert_eq!(list.as_ref().is_ok_and(|list| name(list) == "0"), stands_in, "{kind}");
+        assert_eq!(all(&client).await.is_ok(), stands_in, "{kind}");
+        // A call that wants what is new gets that or an error.
+        assert!(client.list_prompts().refresh_cache().await.is_err(), "{kind}");
+        assert_eq!(server.requests().len(), 4, "{kind}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stale_answer_has_its_age() {
+    let pages = || {
+        let broken = || ("application/json", vec![Piece::Fail]);
+        let replies = [json(page("0", r#","ttlMs":2000"#)), broken(), broken(), broken()];
+        Memory::new(replies).builder()
+    };
+    let client = pages().stale_on_error(10 * SECOND).build().unwrap();
+    assert_eq!(listed(&client).await, "0");
+    tokio::time::sleep(12 * SECOND - Duration::from_millis(1)).await;
+    assert_eq!(listed(&client).await, "0");
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert!(client.list_prompts().await.unwrap_err().is_transport());
+
+    // Off unless it is wanted.
+    let client = pages().build().unwrap();
+    assert_eq!(listed(&client).await, "0");
+    tokio::time::sleep(3 * SECOND).await;
+    assert!(client.list_prompts().await.unwrap_err().is_transport());
+    // What was dropped is gone.
+    let cache = Cache::new();
+    let builder = pages().cache(cache.clone()).stale_on_error(10 * SECOND);
+    let client = builder.build().unwrap();
+    assert_eq!(listed(&client).await, "0");
+    cache.clear();
+    assert!(client.list_prompts().await.unwrap_err().is_transport());
+}
+
+// Pages of different age do not make a list.
+#[tokio::test]
+async fn a_list_stands_in_as_a_whole() {
+    let first = || Reply::json(&page("a", r#","nextCursor":"2","ttlMs":1"#));
+    let last = || Reply::json(&page("b", r#","ttlMs":1"#));
+    let broken = || failing("503 Busy");
+    let server = Server::start([first(), last(), broken(), first(), broken()]).await;
+    let client = server.builder().stale_on_error(60 * SECOND).build().unwrap();
+    assert_eq!(all(&client).await.unwrap(), "ab");
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    assert_eq!(all(&client).await.unwrap(), "ab");
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    assert!(all(&client).await.is_err());
+    assert_eq!(server.requests().len(), 5);
+}

@@ -1,13 +1,6 @@
 //! What the client knows of tools.
 
-use std::fmt;
-use std::sync::{Arc, Mutex};
-
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
-
-use crate::support::{OK, Reply, Server, error, result};
+use crate::support::{Log, OK, Reply, Server, error, hear, result};
 
 fn tool(name: &str, header: Option<&str>) -> String {
     let annotation =
@@ -38,7 +31,7 @@ async fn invalid_tools_are_left_out_with_a_warning() {
     let server = Server::start([page(&tools, ""), page(&tools, "")]).await;
     let client = server.client();
     let log = Log::default();
-    let guard = tracing::subscriber::set_default(log.clone());
+    let guard = hear(log.clone());
     let listed = client.list_tools().await.unwrap();
     let outcome =
         client
@@ -52,10 +45,9 @@ async fn invalid_tools_are_left_out_with_a_warning() {
         let names: Vec<_> = listed.tools.iter().map(|tool| tool.name.as_str()).collect();
         assert_eq!(names, ["good", "plain"]);
     }
-    let log = log.0.lock().unwrap();
-    let warnings: Vec<_> = log.iter().filter(|line| line.starts_with("WARN")).collect();
-    assert_eq!(warnings.len(), 2, "{log:?}");
-    assert!(warnings[0].contains("bad") && warnings[0].contains("x-mcp-header"), "{log:?}");
+    let warnings = log.warnings();
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings[0].contains("bad") && warnings[0].contains("x-mcp-header"), "{warnings:?}");
 }
 
 #[tokio::test]
@@ -148,38 +140,4 @@ async fn schemas_come_as_they_are() {
     let list = server.client().list_tools().await.unwrap();
     assert_eq!(list.tools[0].input_schema.get(), schema);
     assert_eq!(list.tools[0].output_schema.as_ref().unwrap().get(), schema);
-}
-
-/// Keeps what is logged, a line for each event.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<String>>>);
-
-impl Subscriber for Log {
-    fn enabled(&self, _metadata: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn new_span(&self, _span: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _span: &Id, _values: &Record<'_>) {}
-
-    fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        struct Line(String);
-        impl Visit for Line {
-            fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-                self.0 += &format!(" {field}={value:?}");
-            }
-        }
-        let mut line = Line(event.metadata().level().to_string());
-        event.record(&mut line);
-        self.0.lock().unwrap().push(line.0);
-    }
-
-    fn enter(&self, _span: &Id) {}
-
-    fn exit(&self, _span: &Id) {}
 }

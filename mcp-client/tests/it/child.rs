@@ -5,7 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mcp_client::{Client, ClientBuilder};
+use mcp_client::types::SubscriptionFilter;
+use mcp_client::{Backoff, Change, Client, ClientBuilder, Restart, Retry};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::unix::pipe::{OpenOptions, Receiver};
 use tokio::process::Command;
@@ -157,4 +158,140 @@ async fn a_process_that_ends_ends_its_calls() {
 async fn what_cannot_be_started_is_told() {
     let error = Client::spawn(Command::new("/no/such/program")).unwrap_err();
     assert!(error.is_connect(), "{error:?}");
+}
+
+/// Notes in `$0` that it was started, answers every request, and ends when the tool `die` is called: with an answer if
+/// its argument says so.
+const MORTAL: &str = r#"
+    echo started >> "$0"
+    while read -r line; do
+        rest=${line#*\"id\":}; id=${rest%%,*}
+        case "$line" in
+            *'"method":"subscriptions/listen"'*)
+                echo '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/subscriptionId":'$id'}}}'
+                continue;;
+            *'"name":"die"'*) exit;;
+        esac
+        echo '{"jsonrpc":"2.0","id":'$id',"result":{"content":[{"type":"text","text":"ok"}],"prompts":[]}}'
+    done
+"#;
+
+fn mortal(script: &str, file: &str) -> ClientBuilder {
+    let mut command = shell(script);
+    command.arg(file);
+    ClientBuilder::spawn(command)
+}
+
+fn starts(file: &str) -> usize {
+    fs::read_to_string(file).unwrap().lines().count()
+}
+
+/// Restarts without pauses. No process here runs for long enough to be healthy.
+fn quickly(times: u32) -> Restart {
+    let backoff = Backoff::new().first(Duration::ZERO).most(Duration::from_secs(600));
+    Restart::new().times(times).backoff(backoff)
+}
+
+#[tokio::test]
+async fn a_process_that_died_is_started_again() {
+    let folder = Folder::new("restart");
+    let file = folder.file("starts");
+    let client = mortal(MORTAL, &file).restart(quickly(5)).build().unwrap();
+    for round in 1..=3 {
+        assert_eq!(call(&client).await.unwrap(), "ok");
+        assert_eq!(starts(&file), round);
+        // Both were under way, so both fail: nobody knows what was done.
+        let die = || client.call_tool("die", ()).into_future();
+        let (one, other) = tokio::join!(die(), die());
+        for error in [one.unwrap_err(), other.unwrap_err()] {
+            assert!(error.is_transport() && !error.is_connect(), "{error:?}");
+            assert_eq!(error.to_string(), "the server's process has ended");
+        }
+    }
+    // However many wait for it, it is started once.
+    let (one, other) = tokio::join!(call(&client), call(&client));
+    assert_eq!((one.unwrap(), other.unwrap(), starts(&file)), ("ok".into(), "ok".into(), 4));
+    client.close().await;
+    assert!(call(&client).await.unwrap_err().is_transport());
+    assert_eq!(starts(&file), 4);
+}
+
+#[tokio::test]
+async fn a_process_that_keeps_dying_is_given_up() {
+    let folder = Folder::new("given-up");
+    let file = folder.file("starts");
+    let client = mortal(r#"echo started >> "$0""#, &file).restart(quickly(2)).build().unwrap();
+    let mut errors = Vec::new();
+    for _ in 0..6 {
+        errors.push(call(&client).await.unwrap_err());
+    }
+    assert!(errors.iter().all(mcp_client::Error::is_transport), "{errors:?}");
+    let last = errors.last().unwrap();
+    assert_eq!(last.to_string(), "the connection to the server has ended");
+    let why = std::error::Error::source(last).unwrap().to_string();
+    assert_eq!(why, "it was started 2 times in a row");
+    assert_eq!(starts(&file), 3);
+}
+
+// What only reads is called again, by a policy, at the process that takes the place.
+#[tokio::test]
+async fn calls_are_made_again_at_the_next_process() {
+    let folder = Folder::new("again");
+    let file = folder.file("starts");
+    // The first one dies of its first request.
+    let script =
+        format!(r#"test -e "$0" || {{ echo started > "$0"; read -r line; exit; }} {MORTAL}"#);
+    let retry = Retry::new().backoff(Backoff::new().first(Duration::ZERO));
+    let client = mortal(&script, &file).restart(quickly(5)).retry(retry).build().unwrap();
+    client.list_prompts().await.unwrap();
+    assert_eq!(starts(&file), 2);
+}
+
+#[tokio::test]
+async fn a_subscription_goes_on_at_the_next_process() {
+    let folder = Folder::new("relisten");
+    let file = folder.file("starts");
+    let client = mortal(MORTAL, &file).restart(quickly(5)).build().unwrap();
+    let backoff = Backoff::new().first(Duration::ZERO);
+    let listen = client.listen(SubscriptionFilter::new().tools()).relisten(backoff);
+    let mut changes = listen.await.unwrap();
+    client.call_tool("die", ()).await.unwrap_err();
+    assert_eq!(changes.next().await, Some(Change::Stale));
+    assert_eq!(starts(&file), 2);
+    // Closing ends it, for good.
+    client.close().await;
+    assert!(changes.next().await.is_none());
+    assert_eq!(starts(&file), 2);
+}
+
+#[tokio::test]
+async fn waiting_for_a_restart_ends_with_the_time_and_with_the_client() {
+    let folder = Folder::new("waiting");
+    let file = folder.file("starts");
+    let hour = Duration::from_secs(3600);
+    let restart = Restart::new().backoff(Backoff::new().first(2 * hour).most(2 * hour));
+    let client = mortal(MORTAL, &file).restart(restart).build().unwrap();
+    client.call_tool("die", ()).await.unwrap_err();
+    let brief = client.call_tool("t", ()).timeout(Duration::from_millis(50));
+    assert!(brief.await.unwrap_err().is_timeout());
+    let waiting = tokio::spawn(client.call_tool("t", ()).timeout(hour).into_future());
+    tokio::task::yield_now().await;
+    client.close().await;
+    assert!(waiting.await.unwrap().unwrap_err().is_transport());
+    assert_eq!(starts(&file), 1);
+}
+
+// D1: a process that closes its output alone is not left running beside the next.
+#[tokio::test]
+async fn a_process_that_only_falls_silent_is_replaced() {
+    let folder = Folder::new("silent");
+    let (file, alive) = (folder.file("starts"), Alive::new(&folder));
+    let fifo = alive.path.display();
+    let script = format!(
+        r#"test -e "$0" || {{ echo started > "$0"; exec 9<>'{fifo}' >&-; sleep 999; }} {MORTAL}"#
+    );
+    let client = mortal(&script, &file).restart(quickly(5)).build().unwrap();
+    while call(&client).await.is_err() {}
+    assert_eq!(starts(&file), 2);
+    alive.all_gone().await;
 }

@@ -7,7 +7,7 @@ use mcp_client::{Backoff, Change, Changes, End, Error};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::support::{Memory, Piece, Reply, Server, error, result};
+use crate::support::{Memory, Piece, Reply, Server, error, item, result};
 
 const SECOND: Duration = Duration::from_secs(1);
 const ACK: &str = r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":{id}},"notifications":{"toolsListChanged":true}}}"#;
@@ -99,6 +99,7 @@ async fn changes_are_typed() {
     assert!(!request.body.contains("null"));
 }
 
+// U9: the last result need not say who the server is.
 #[tokio::test]
 async fn every_end_is_told() {
     let failed = error(-32603, "null");
@@ -279,4 +280,12 @@ async fn pauses_begin_anew_once_a_stream_held() {
     let since = Instant::now();
     assert_eq!(changes.next().await, Some(Change::Stale));
     assert!(since.elapsed() <= 65 * SECOND + Duration::from_millis(2), "{:?}", since.elapsed());
+}
+
+#[tokio::test]
+async fn changes_are_a_stream() {
+    let mut changes = listen(&[ACK, &tools(), &result(END)]).await;
+    assert_eq!(item(&mut changes).await, Some(Change::Tools));
+    assert!(item(&mut changes).await.is_none());
+    assert!(matches!(changes.end(), Some(End::Graceful)));
 }

@@ -7,6 +7,7 @@
 )]
 
 mod answers;
+mod broken;
 mod cache;
 mod catalog;
 mod child;
@@ -16,9 +17,11 @@ mod input;
 mod layers;
 mod limits;
 mod listen;
+mod minimal;
 mod pages;
 mod pipe;
 mod redirects;
+mod reports;
 mod retry;
 mod spans;
 mod streams;
@@ -27,5 +30,7 @@ mod testing;
 mod time;
 mod transport;
 mod typed;
+#[cfg(feature = "validation")]
+mod validation;
 mod version;
 mod wire;

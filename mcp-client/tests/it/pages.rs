@@ -1,9 +1,14 @@
 //! Lists of several pages.
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
+use futures_core::Stream;
 use mcp_client::{Client, Limits};
 use serde_json::Value;
 
-use crate::support::{Memory, Reply, Server, error, result};
+use crate::support::{Memory, Reply, Server, error, item, result};
 
 fn page(prompt: &str, next: Option<&str>) -> String {
     let next = next.map_or_else(String::new, |next| format!(r#","nextCursor":"{next}""#));
@@ -142,4 +147,22 @@ async fn mistakes_are_told_before_anything_is_sent() {
     let mut pages = list().pages();
     assert!(pages.next().await.unwrap().unwrap_err().is_usage());
     assert!(pages.next().await.is_none());
+}
+
+#[tokio::test]
+async fn pages_are_a_stream() {
+    let pages = [page("a", Some("1")), page("b", Some("2")), page("c", None)];
+    let server = Server::start(pages.map(|page| Reply::json(&page))).await;
+    let mut pages = server.client().list_prompts().pages();
+    // One that is begun goes on, whoever asks next.
+    poll_fn(|cx| {
+        assert!(pin!(&mut pages).poll_next(cx).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+    assert_eq!(pages.next().await.unwrap().unwrap().prompts[0].name, "a");
+    assert_eq!(item(&mut pages).await.unwrap().unwrap().prompts[0].name, "b");
+    assert_eq!(pages.next().await.unwrap().unwrap().prompts[0].name, "c");
+    assert!(item(&mut pages).await.is_none() && item(&mut pages).await.is_none());
+    assert_eq!(cursors(&server), [Value::Null, "1".into(), "2".into()]);
 }

@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_client::testing::{Reply, Script};
-use mcp_client::types::{ErrorObject, TraceContext};
+use mcp_client::types::{ErrorObject, SubscriptionFilter, TraceContext};
 use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
+
+use crate::support::hear;
 
 /// The fields of the spans of requests, in order.
 #[derive(Clone, Default)]
@@ -65,7 +67,7 @@ async fn a_request_has_a_span() {
     ]);
     let client = script.client();
     let spans = Spans::default();
-    let guard = tracing::subscriber::set_default(spans.clone());
+    let guard = hear(spans.clone());
     client.call_tool("weather", json!({ "secret": 1 })).await.unwrap();
     client.get_prompt("review", ()).await.unwrap_err();
     client.list_tools().await.unwrap_err();
@@ -120,4 +122,59 @@ async fn the_trace_goes_along() {
         .map(|request| request.json()["params"]["_meta"]["traceparent"].clone())
         .collect();
     assert_eq!(traces, ["00-0", "00-1", "own"]);
+}
+
+#[tokio::test]
+async fn a_tool_that_failed_is_an_error_of_its_span() {
+    let result = |failed: serde_json::Value| {
+        Reply::result(&json!({ "content": [], "isError": failed, "prompts": [] }))
+    };
+    let script = Script::new([
+        result(json!(true)),
+        result(json!(false)),
+        // Which means nothing there.
+        result(json!(true)),
+    ]);
+    let client = script.client();
+    let spans = Spans::default();
+    let guard = hear(spans.clone());
+    assert!(client.call_tool("t", ()).await.unwrap().is_error());
+    client.call_tool("t", ()).await.unwrap();
+    client.list_prompts().await.unwrap();
+    drop(guard);
+    let spans = spans.0.lock().unwrap().clone();
+    let errors: Vec<_> = spans.iter().map(|span| span.get("error.type")).collect();
+    assert_eq!(errors, [Some(&"tool_error".to_owned()), None, None]);
+}
+
+#[tokio::test]
+async fn a_subscription_has_a_span_until_it_is_acknowledged() {
+    let ack = "notifications/subscriptions/acknowledged";
+    let error: ErrorObject =
+        serde_json::from_value(json!({ "code": -32601, "message": "no" })).unwrap();
+    let script = Script::new([
+        Reply::stream().then_notify(ack, &json!({ "notifications": {} })).then_hang(),
+        Reply::error(&error),
+        Reply::stream(),
+        Reply::disconnect(),
+    ]);
+    let client = script.client();
+    let spans = Spans::default();
+    let guard = hear(spans.clone());
+    let changes = client.listen(SubscriptionFilter::new().tools()).await.unwrap();
+    for _ in 0..3 {
+        client.listen(SubscriptionFilter::new()).await.unwrap_err();
+    }
+    drop((changes, guard));
+    let spans = spans.0.lock().unwrap().clone();
+    let expected = json!({
+        "otel.name": "subscriptions/listen",
+        "otel.kind": "client",
+        "mcp.method.name": "subscriptions/listen",
+        "mcp.protocol.version": "2026-07-28",
+        "jsonrpc.request.id": "1",
+    });
+    assert_eq!(json!(spans[0]), expected);
+    let errors: Vec<_> = spans[1..].iter().map(|span| span["error.type"].as_str()).collect();
+    assert_eq!(errors, ["-32601", "protocol", "transport"]);
 }

@@ -91,6 +91,7 @@ struct Weather {
     degrees: f64,
 }
 
+// X6: a tool that failed is a result, and an error of its own where a type is wanted.
 #[tokio::test]
 async fn structured_content_becomes_a_type() {
     let content = r#"[{"type":"text","text":"no such city"}]"#;

@@ -1,7 +1,7 @@
 //! Schemas: from types, with schemars' settings in one place, and what is judged by them.
 
 #[cfg(feature = "validation")]
-mod validate;
+mod checked;
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;

@@ -1,11 +1,17 @@
 //! Servers that play a script, over sockets and in memory.
 
+mod log;
 mod memory;
 mod socket;
 
+pub(crate) use log::{Log, hear};
 pub(crate) use memory::{Memory, Piece};
 pub(crate) use socket::{Reply, Request, Server};
 
+use std::future::poll_fn;
+use std::pin::pin;
+
+use futures_core::Stream;
 use mcp_client::{Client, Error};
 
 /// The first page of tools, empty.
@@ -36,4 +42,9 @@ pub(crate) fn text(result: &mcp_client::types::CallToolResult) -> String {
         [mcp_client::types::ContentBlock::Text(text)] => text.text.clone(),
         other => panic!("not one text: {other:?}"),
     }
+}
+
+/// The next item of any stream.
+pub(crate) async fn item<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
+    poll_fn(|cx| pin!(&mut *stream).poll_next(cx)).await
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::tape::{Tape, Token};
+use mcp_transport::tape::{Tape, Token};
 
 /// What two rounds of one request have in common. A state opens only where all of it is the same.
 #[derive(Clone, Copy)]

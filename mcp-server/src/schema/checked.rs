@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+use mcp_transport::schema::{Faults, Validator};
 use mcp_types::{CallToolResult, ErrorObject, Outcome, RawJson};
 
-use super::{Faults, Validator};
 use crate::context::Context;
 use crate::error::BuildError;
 use crate::handler::{ErasedHandler, Handled, HandlerError, Input, Reply, Work};

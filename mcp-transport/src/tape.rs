@@ -5,39 +5,45 @@
 
 use std::borrow::Cow;
 
-use mcp_transport::limits::MAX_DEPTH;
+use crate::limits::MAX_DEPTH;
 
 /// The values of one text in the order in which they begin, each container before what it holds.
 #[derive(Debug)]
-pub(crate) struct Tape<'t> {
+pub struct Tape<'t> {
     slots: Vec<Slot<'t>>,
 }
 
 /// One value, or one key of an object, which comes right before its value.
 #[derive(Debug)]
-pub(crate) struct Slot<'t> {
+pub struct Slot<'t> {
     /// What it is.
-    pub(crate) token: Token<'t>,
+    pub token: Token<'t>,
     /// Where the next value begins that is not part of this one.
-    pub(crate) next: u32,
+    pub next: u32,
 }
 
 /// A scalar, or the head of a container with the number of its elements or members.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Token<'t> {
+#[expect(clippy::exhaustive_enums, reason = "JSON has these values and no others")]
+pub enum Token<'t> {
+    /// `null`.
     Null,
+    /// `true` or `false`.
     Bool(bool),
     /// As it is written.
     Number(&'t str),
     /// Without quotes and escapes.
     String(Cow<'t, str>),
+    /// The head of an array.
     Array(u32),
+    /// The head of an object.
     Object(u32),
 }
 
 /// Why a text has no tape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TapeError {
+#[non_exhaustive]
+pub enum TapeError {
     /// It is not JSON.
     Syntax,
     /// It nests deeper than [`MAX_DEPTH`].
@@ -50,11 +56,14 @@ pub(crate) enum TapeError {
 ///
 /// An argument of a tool that has more is a file or a table in disguise; a batch of embeddings has some ten
 /// thousand. Each costs 32 bytes, so that no text gets more than 7 MiB.
-pub(crate) const MAX_VALUES: usize = 200_000;
+pub const MAX_VALUES: usize = 200_000;
 
 impl<'t> Tape<'t> {
     /// Reads a text that is one JSON value, white space around it allowed.
-    pub(crate) fn parse(text: &'t str) -> Result<Self, TapeError> {
+    ///
+    /// # Errors
+    /// When it is none, or is too deep or too large.
+    pub fn parse(text: &'t str) -> Result<Self, TapeError> {
         // A guess for small texts, which then need no second allocation; large ones are often one large
         // string.
         let slots = Vec::with_capacity((text.len() / 6 + 2).min(64));
@@ -70,7 +79,10 @@ impl<'t> Tape<'t> {
     }
 
     /// The value that begins at `at`, which is 0 for the whole text or comes from this tape.
-    pub(crate) fn slot(&self, at: u32) -> &Slot<'t> {
+    ///
+    /// # Panics
+    /// When the position comes from elsewhere.
+    pub fn slot(&self, at: u32) -> &Slot<'t> {
         self.slots.get(at as usize).expect("positions come from the tape itself")
     }
 
@@ -81,22 +93,21 @@ impl<'t> Tape<'t> {
     }
 
     /// The positions of the elements of the array at `at`; empty for any other value.
-    pub(crate) fn elements(&self, at: u32) -> Elements<'_> {
+    pub fn elements(&self, at: u32) -> Elements<'_> {
         let Slot { token, next: end } = self.slot(at);
         let here = if matches!(token, Token::Array(_)) { at + 1 } else { *end };
         Elements { tape: self, here, end: *end }
     }
 
     /// The keys of the object at `at`, with the positions of their values; empty for any other value.
-    pub(crate) fn members(&self, at: u32) -> Members<'_> {
+    pub fn members(&self, at: u32) -> Members<'_> {
         let Slot { token, next: end } = self.slot(at);
         let here = if matches!(token, Token::Object(_)) { at + 1 } else { *end };
         Members(Elements { tape: self, here, end: *end })
     }
 
     /// How deep the containers nest: 0 for a scalar, 1 for `[]`.
-    #[cfg(any(test, feature = "validation"))]
-    pub(crate) fn depth(&self) -> usize {
+    pub fn depth(&self) -> usize {
         let mut ends: Vec<u32> = Vec::new();
         let mut deepest = 0;
         for (at, slot) in (0u32..).zip(&self.slots) {
@@ -114,7 +125,7 @@ impl<'t> Tape<'t> {
 
 /// See [`Tape::elements`].
 #[derive(Clone, Debug)]
-pub(crate) struct Elements<'a> {
+pub struct Elements<'a> {
     tape: &'a Tape<'a>,
     here: u32,
     end: u32,
@@ -132,7 +143,7 @@ impl Iterator for Elements<'_> {
 
 /// See [`Tape::members`].
 #[derive(Clone, Debug)]
-pub(crate) struct Members<'a>(Elements<'a>);
+pub struct Members<'a>(Elements<'a>);
 
 impl<'a> Iterator for Members<'a> {
     type Item = (&'a str, u32);

@@ -623,3 +623,28 @@ fn schemas_that_say_nothing_cost_nothing() {
     }
     assert!(compile(&json!({"type": "object", "title": 5})).is_err());
 }
+
+#[test]
+fn the_patterns_of_a_peer_share_what_there_is() {
+    let many = |count: usize, pattern: &str| {
+        let any: Vec<_> = (0..count).map(|_| json!({ "pattern": pattern })).collect();
+        RawJson::from(json!({ "anyOf": any }))
+    };
+    // Each would be let through alone.
+    Validator::compile_foreign(&many(1, r"\w{200}")).unwrap();
+    let fault = Validator::compile_foreign(&many(2000, r"\w{200}")).unwrap_err();
+    assert!(matches!(fault, SchemaFault::Pattern { .. }), "{fault}");
+    Validator::compile_foreign(&many(500, "^[a-z]{1,8}$")).unwrap();
+    let named = json!({ "patternProperties": { "^a": {}, "^b": { "pattern": "c" } } });
+    assert_eq!(patterns(&named), 3);
+}
+
+#[test]
+fn debug_shows_no_values() {
+    let schema = json!({ "properties": { "a": { "type": "integer" } } });
+    let faults = compile(&schema).unwrap().validate(r#"{"a":"s3cret"}"#).unwrap_err();
+    let shown = format!("{faults:?}");
+    assert!(!shown.contains("s3cret") && shown.contains("/properties/a/type"), "{shown}");
+    let found: Vec<_> = faults.iter().map(|fault| (fault.path(), fault.message())).collect();
+    assert_eq!(found, [("/a", "must be an integer, is \"s3cret\"")]);
+}

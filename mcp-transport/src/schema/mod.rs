@@ -1,5 +1,5 @@
-//! Judging JSON by a JSON Schema: arguments before a handler sees them, structured results before they
-//! leave.
+//! Judging JSON by a JSON Schema: arguments before a handler sees them, structured results before they leave and
+//! when they arrive.
 //!
 //! The dialect is 2020-12 unless `$schema` names another (JSON Schema Usage, Schema Dialect); 2019-09,
 //! draft-07, draft-06 and draft-04 are understood as well. References stay inside the schema and nothing is
@@ -10,7 +10,6 @@
 //! Every size has a ceiling (Composition-Keyword Resource Use): the constants of this module, and a budget
 //! of work for each validation.
 
-mod checked;
 mod excerpt;
 mod fault;
 mod instance;
@@ -20,38 +19,41 @@ mod tests;
 
 use jsonschema::PatternOptions;
 use jsonschema::error::ValidationErrorKind;
-use mcp_transport::limits::MAX_DEPTH;
 use mcp_types::RawJson;
 use serde_json::{Map, Value};
 
-use self::fault::Faults;
+pub use self::fault::{Fault, Faults};
 use self::instance::{Instance, TapeJson};
+use crate::limits::MAX_DEPTH;
 use crate::tape::{MAX_VALUES, Tape, TapeError};
 
 /// Bytes of one schema: far above what is generated from types or written by hand, and it travels in every
 /// list.
-const MAX_SCHEMA_BYTES: usize = 256 * 1024;
+pub const MAX_SCHEMA_BYTES: usize = 256 * 1024;
 
 /// How deep the containers of a schema nest, so that compiling it fits the stack of a thread. Two levels
 /// are one level of the objects it describes; deeper structures are built with `$ref`.
-const MAX_SCHEMA_DEPTH: usize = 64;
+pub const MAX_SCHEMA_DEPTH: usize = 64;
 
 /// Subschemas of one schema: the largest tools have some hundred.
-const MAX_SUBSCHEMAS: usize = 4096;
+pub const MAX_SUBSCHEMAS: usize = 4096;
 
 /// Subschemas in a row that judge one and the same value, by reference or as parts of `allOf` and the like.
 /// Generated schemas have three or four.
-const MAX_CHAIN: usize = 64;
+pub const MAX_CHAIN: usize = 64;
 
 /// Bytes of an instance. Most servers take less in one message.
-const MAX_INSTANCE_BYTES: usize = 16 * 1024 * 1024;
+pub const MAX_INSTANCE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Bytes of one compiled regular expression, of which a schema may have many: enough for some hundred
 /// repetitions of "any letter".
-const MAX_PATTERN_BYTES: usize = 2 * 1024 * 1024;
+pub const MAX_PATTERN_BYTES: usize = 2 * 1024 * 1024;
+
+/// Bytes of all compiled regular expressions of a peer's schema: a thousand simple ones fit in.
+pub const MAX_FOREIGN_PATTERN_BYTES: usize = 8 * 1024 * 1024;
 
 /// A schema, ready to judge. Compile it once: that takes milliseconds, validation microseconds.
-pub(crate) struct Validator(Compiled);
+pub struct Validator(Compiled);
 
 enum Compiled {
     /// Everything matches.
@@ -71,7 +73,26 @@ impl Validator {
     /// When the schema breaks the rules of its dialect, is written in an unknown one, refers to something
     /// that is not in it, has a regular expression that cannot be matched in linear time, or is larger than
     /// the limits of this module.
-    pub(crate) fn compile(schema: &RawJson) -> Result<Self, SchemaFault> {
+    pub fn compile(schema: &RawJson) -> Result<Self, SchemaFault> {
+        Self::compile_with(schema, |_| MAX_PATTERN_BYTES)
+    }
+
+    /// Compiles a schema that a peer wrote. All its regular expressions together get no more memory than a few of
+    /// those of [`compile`](Self::compile), and so no more time to be compiled.
+    ///
+    /// # Errors
+    /// As of [`compile`](Self::compile).
+    pub fn compile_foreign(schema: &RawJson) -> Result<Self, SchemaFault> {
+        Self::compile_with(schema, |schema| {
+            (MAX_FOREIGN_PATTERN_BYTES / patterns(schema).max(1)).min(MAX_PATTERN_BYTES)
+        })
+    }
+
+    /// Compiles a schema whose regular expressions get as many bytes each as `pattern_bytes` says.
+    fn compile_with(
+        schema: &RawJson,
+        pattern_bytes: impl FnOnce(&Value) -> usize,
+    ) -> Result<Self, SchemaFault> {
         let text = schema.get();
         if text.len() > MAX_SCHEMA_BYTES {
             return Err(SchemaFault::TooLarge);
@@ -90,7 +111,7 @@ impl Validator {
         let chain = survey::survey(&schema)?;
         let validator = jsonschema::options_for::<TapeJson>()
             .offline()
-            .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_BYTES))
+            .with_pattern_options(PatternOptions::regex().size_limit(pattern_bytes(&schema)))
             .build(&schema)
             .map_err(|error| SchemaFault::new(&error))?;
         Ok(Self(trivial(&schema).unwrap_or_else(|| Compiled::Schema {
@@ -100,7 +121,7 @@ impl Validator {
     }
 
     /// Whether every object matches, so that there is no need to look at one.
-    pub(crate) const fn takes_every_object(&self) -> bool {
+    pub const fn takes_every_object(&self) -> bool {
         matches!(self.0, Compiled::Anything | Compiled::AnyObject)
     }
 
@@ -110,7 +131,7 @@ impl Validator {
     ///
     /// # Errors
     /// All that is wrong with the text, or that it is too large or too deep to be judged.
-    pub(crate) fn validate(&self, text: &str) -> Result<(), Faults> {
+    pub fn validate(&self, text: &str) -> Result<(), Faults> {
         let (validator, max_depth) = match &self.0 {
             Compiled::Anything => return Ok(()),
             Compiled::AnyObject if text.trim_ascii_start().starts_with('{') => return Ok(()),
@@ -136,6 +157,25 @@ impl Validator {
             return Err(Faults::whole("is too much work to check: make it smaller or flatter"));
         }
         if valid { Ok(()) } else { Err(explain(validator, &tape)) }
+    }
+}
+
+/// How many regular expressions there may be in a schema, counted generously: whatever looks like one is one.
+fn patterns(schema: &Value) -> usize {
+    match schema {
+        Value::Array(items) => items.iter().map(patterns).sum(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(keyword, value)| {
+                let here = match (keyword.as_str(), value) {
+                    ("pattern", Value::String(_)) => 1,
+                    ("patternProperties", Value::Object(named)) => named.len(),
+                    _ => 0,
+                };
+                here + patterns(value)
+            })
+            .sum(),
+        _ => 0,
     }
 }
 
@@ -184,7 +224,8 @@ impl std::fmt::Debug for Validator {
 
 /// Why a schema cannot be used. The text goes on behind "the schema ...".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum SchemaFault {
+#[non_exhaustive]
+pub enum SchemaFault {
     /// It has more than [`MAX_SCHEMA_BYTES`].
     #[error("is larger than {MAX_SCHEMA_BYTES} bytes")]
     TooLarge,

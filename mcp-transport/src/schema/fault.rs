@@ -10,19 +10,17 @@ use super::excerpt::{excerpt, quoted};
 
 /// Why a JSON text does not match a schema: one line per fault, of bounded length, values cut to an
 /// excerpt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Faults {
+#[derive(Clone, PartialEq, Eq)]
+pub struct Faults {
     pub(super) faults: Vec<Fault>,
     /// Whether there are more than are listed.
     pub(super) more: bool,
 }
 
 /// One thing that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
-    /// Where: a JSON pointer (RFC 6901) into the text, empty for the whole of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Fault {
     path: String,
-    /// What, to be read behind the path, such as `must be an integer, is "four"`.
     message: String,
     /// What was broken, without a word of the text: a JSON pointer into the schema, or why nothing could be
     /// checked.
@@ -31,7 +29,7 @@ pub(super) struct Fault {
 
 impl Faults {
     /// One fault of the whole text. `message` tells nothing of what is in it.
-    pub(super) fn whole(message: impl Into<String>) -> Self {
+    pub fn whole(message: impl Into<String>) -> Self {
         let message = message.into();
         let fault = Fault { path: String::new(), rule: message.clone(), message };
         Self { faults: vec![fault], more: false }
@@ -46,8 +44,13 @@ impl Faults {
         (!faults.is_empty()).then(|| Self { faults, more: errors.next().is_some() })
     }
 
+    /// What is wrong: at least one fault, and at most sixteen.
+    pub fn iter(&self) -> impl Iterator<Item = &Fault> {
+        self.faults.iter()
+    }
+
     /// Which rules of the schema are broken, for logs that must not show values or keys.
-    pub(crate) fn rules(&self) -> String {
+    pub fn rules(&self) -> String {
         let rules: Vec<&str> = self.faults.iter().map(|fault| &*fault.rule).collect();
         rules.join(", ")
     }
@@ -60,6 +63,36 @@ impl Fault {
             message: cut(describe(error), MAX_MESSAGE),
             rule: cut(error.schema_path().as_str().to_owned(), MAX_PATH),
         }
+    }
+}
+
+impl Fault {
+    /// Where: a JSON pointer (RFC 6901) into the text, empty for the whole of it; cut if it is long.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What, to be read behind the path, such as `must be an integer, is "four"`.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl std::error::Error for Faults {}
+
+/// Shows which rules are broken and where, but no values.
+impl fmt::Debug for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.faults).finish()
+    }
+}
+
+impl fmt::Debug for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fault")
+            .field("path", &self.path)
+            .field("rule", &self.rule)
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,12 +1,13 @@
-//! `Pages`: a list, page by page. Specification: Pagination.
+//! `List`: a list under way. Specification: Pagination.
 
 use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
-use std::fmt;
 use std::hash::BuildHasher;
+use std::time::Duration;
 
 use mcp_types::{Cursor, ErrorCode, Page, PaginatedParams, Request};
 
+use super::Collecting;
 use crate::cache::{Mode, Slot};
 use crate::call::{Finish, Options};
 use crate::client::Client;
@@ -14,25 +15,13 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Fault, Kind};
 use crate::exchange::Exchange;
 use crate::future::BoxFuture;
+use crate::layer::Layering;
 use crate::limits::Limits;
 use crate::outgoing::{Outgoing, Typed};
 use crate::receive::Answer;
 
-/// The pages of a list, each read when it is asked for. Made by [`Call::pages`](crate::Call::pages).
-///
-/// What was set on the call counts for each page, its timeouts too.
-///
-/// ```
-/// # async fn example(client: mcp_client::Client) -> Result<(), mcp_client::Error> {
-/// let mut pages = client.list_resources().pages();
-/// while let Some(page) = pages.next().await {
-///     println!("{} resources", page?.resources.len());
-/// }
-/// # Ok(())
-/// # }
-/// ```
-#[must_use = "a page is read when it is asked for"]
-pub struct Pages<R: Request> {
+/// A list that is read, and how far it was.
+pub(super) struct List<R: Request> {
     client: Client,
     options: Options,
     finish: Finish<R::Result>,
@@ -41,15 +30,11 @@ pub struct Pages<R: Request> {
     seen: Seen,
 }
 
-/// The future of all that a list has. Dropping it cancels the call.
-pub type Collecting<R> =
-    BoxFuture<'static, Result<Vec<<<R as Request>::Result as Page>::Item>, Error>>;
-
-impl<R> Pages<R>
+impl<R> List<R>
 where
     R: Request<Params = PaginatedParams, Result: Page> + 'static,
 {
-    pub(crate) fn new(
+    pub(super) fn new(
         client: Client,
         params: Result<PaginatedParams, Error>,
         options: Options,
@@ -58,21 +43,19 @@ where
         Self { client, options, finish, next: Some(params), seen: Seen::default() }
     }
 
-    /// Reads the next page; `None` behind the last, and behind an error that is not worth another try.
-    ///
-    /// Cancel safe: when the future is dropped, or the network failed, the same page is read next.
-    ///
-    /// # Errors
-    /// See [`Error`]; when the pages go round in circles or are more than [`Limits::PAGES`].
-    #[expect(clippy::should_implement_trait, reason = "an async iterator's step has this name")]
-    pub fn next(&mut self) -> BoxFuture<'_, Option<Result<R::Result, Error>>> {
-        Box::pin(async move {
-            let mut deadline = Deadline::start(self.options.timeouts);
-            self.step(&mut deadline).await
-        })
+    /// How many pages were read.
+    pub(super) const fn read(&self) -> usize {
+        self.seen.count
     }
 
-    pub(crate) fn collect(mut self) -> Collecting<R> {
+    /// Reads the next page; `None` behind the last, and behind an error that is not worth another try. Cancel safe.
+    pub(super) async fn next(&mut self) -> Option<Result<R::Result, Error>> {
+        let mut deadline = Deadline::start(self.options.timeouts);
+        self.step(&mut deadline).await
+    }
+
+    /// Reads all of it.
+    pub(super) fn collect(mut self) -> Collecting<R> {
         Box::pin(async move {
             let mut deadline = Deadline::start(self.options.timeouts);
             let first = match self.next.take() {
@@ -80,15 +63,17 @@ where
                 Some(Err(error)) => return Err(error),
                 None => return Ok(Vec::new()),
             };
-            if let Some(items) = self.cached(first.clone()) {
-                return Ok(items);
-            }
-            if self.options.cache == Mode::Use {
+            let uses_cache = self.options.cache == Mode::Use;
+            if uses_cache {
+                if let Some(items) = self.cached(&first, Duration::ZERO) {
+                    return Ok(items);
+                }
                 self.options.cache = Mode::Refresh;
             }
             self.restart(&first);
             let (mut items, mut restarted) = (Vec::new(), false);
-            let limit = self.client.shared().limits.body;
+            let shared = self.client.shared();
+            let limit = shared.limits.body;
             while let Some(page) = self.step(&mut deadline).await {
                 match page {
                     Ok(_) if self.seen.bytes > limit => {
@@ -101,6 +86,10 @@ where
                         items.clear();
                         self.restart(&first);
                     }
+                    // Nothing of it is new: pages of different age do not make a list.
+                    Err(error) if uses_cache && !restarted && self.seen.count == 0 => {
+                        return self.stand_in(&first, error);
+                    }
                     Err(error) => return Err(error),
                 }
                 deadline.extend();
@@ -109,17 +98,33 @@ where
         })
     }
 
-    /// All of the list from the cache, while all of its pages are fresh: pages of different age do not make a
-    /// list. Specification: Caching, Interaction with Pagination.
-    fn cached(&mut self, first: PaginatedParams) -> Option<Vec<<R::Result as Page>::Item>> {
-        if self.options.cache != Mode::Use {
-            return None;
-        }
+    /// The stale list that is served in place of an error, where that is wanted.
+    fn stand_in(
+        &mut self,
+        first: &PaginatedParams,
+        error: Error,
+    ) -> Result<Vec<<R::Result as Page>::Item>, Error> {
+        let max_age = self.client.shared().stale_on_error.filter(|_| error.is_outage());
+        self.restart(first);
+        let Some(items) = max_age.and_then(|max_age| self.cached(first, max_age)) else {
+            return Err(error);
+        };
+        tracing::warn!(%error, "a stale list is served");
+        Ok(items)
+    }
+
+    /// All of the list from the cache, while all of its pages are fresh, or have ceased to be less than so long
+    /// ago. Specification: Caching, Interaction with Pagination.
+    fn cached(
+        &mut self,
+        first: &PaginatedParams,
+        stale: Duration,
+    ) -> Option<Vec<<R::Result as Page>::Item>> {
         let shared = self.client.shared();
-        let (mut items, mut params) = (Vec::new(), first);
+        let (mut items, mut params) = (Vec::new(), first.clone());
         loop {
             let request = Typed::<R>(params);
-            let answer = Slot::of(&shared, &self.options.headers, &request)?.fresh()?;
+            let answer = Slot::of(&shared, &self.options.headers, &request)?.within(stale)?;
             let page = (self.finish)(&self.client, &answer.found).ok()?;
             let cursor = self.seen.admit(page.next_cursor()).ok()?.cloned();
             items.extend(page.into_items());
@@ -135,14 +140,14 @@ where
     }
 
     async fn step(&mut self, deadline: &mut Deadline) -> Option<Result<R::Result, Error>> {
-        let mut request = match self.next.take()? {
+        let request = match self.next.take()? {
             Ok(params) => {
                 self.next = Some(Ok(params.clone()));
-                Typed::<R>(params)
+                Box::new(Typed::<R>(params))
             }
             Err(error) => return Some(Err(error)),
         };
-        let answer = read(&self.client, &mut self.options, deadline, &mut request).await;
+        let answer = read(&self.client, &mut self.options, deadline, request).await;
         Some(self.turn(answer))
     }
 
@@ -190,11 +195,15 @@ fn read<'a>(
     client: &'a Client,
     options: &'a mut Options,
     deadline: &'a mut Deadline,
-    request: &'a mut dyn Outgoing,
+    mut request: Box<dyn Outgoing>,
 ) -> BoxFuture<'a, Result<Answer, Error>> {
     Box::pin(async move {
         let shared = client.shared();
-        Exchange { shared: &shared, options, deadline }.run(request).await
+        if let Some(layers) = &shared.layers {
+            let (options, deadline) = (options.clone(), deadline.fork());
+            return Layering { shared: &shared, layers, options, deadline }.call(request).await;
+        }
+        Exchange { shared: &shared, options, deadline }.run(&mut *request).await
     })
 }
 
@@ -226,14 +235,5 @@ impl Seen {
             return Err(Error::protocol(Fault::TooManyPages));
         }
         Ok(next)
-    }
-}
-
-impl<R: Request> fmt::Debug for Pages<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pages")
-            .field("method", &R::METHOD)
-            .field("read", &self.seen.count)
-            .finish_non_exhaustive()
     }
 }

@@ -1,0 +1,95 @@
+//! `Promise`: what a tool says of its structured results. Specification: Tools, Output Schema.
+
+use std::sync::Arc;
+
+use mcp_types::{CallToolResult, Tool};
+
+use crate::error::Error;
+
+#[cfg(feature = "validation")]
+pub(crate) use checked::Promise;
+
+/// Nothing is promised where nothing is checked.
+#[cfg(not(feature = "validation"))]
+#[derive(Debug)]
+pub(crate) enum Promise {}
+
+#[cfg(not(feature = "validation"))]
+impl Promise {
+    pub(crate) const fn of(_tool: &Tool) -> Option<Arc<Self>> {
+        None
+    }
+
+    pub(crate) const fn bytes(&self) -> usize {
+        match *self {}
+    }
+
+    pub(crate) const fn check(&self, _result: &CallToolResult) -> Result<(), Error> {
+        match *self {}
+    }
+}
+
+#[cfg(feature = "validation")]
+mod checked {
+    use std::fmt;
+    use std::sync::OnceLock;
+
+    use mcp_transport::schema::{Faults, Validator};
+    use mcp_types::RawJson;
+
+    use super::{Arc, CallToolResult, Error, Tool};
+    use crate::error::{Fault, excerpt};
+
+    /// The output schema of a tool, compiled when the tool is called first: lists have many that never are.
+    pub(crate) struct Promise {
+        tool: Box<str>,
+        schema: RawJson,
+        /// `None` inside when it cannot be compiled.
+        validator: OnceLock<Option<Validator>>,
+    }
+
+    impl Promise {
+        /// `None` when the tool promises nothing.
+        pub(crate) fn of(tool: &Tool) -> Option<Arc<Self>> {
+            let schema = tool.output_schema.clone()?;
+            let tool = tool.name.as_str().into();
+            Some(Arc::new(Self { tool, schema, validator: OnceLock::new() }))
+        }
+
+        /// The size of its schema.
+        pub(crate) fn bytes(&self) -> usize {
+            self.schema.get().len()
+        }
+
+        /// Whether a result keeps it. One that says that the tool failed need not.
+        pub(crate) fn check(&self, result: &CallToolResult) -> Result<(), Error> {
+            if result.is_error() {
+                return Ok(());
+            }
+            let Some(validator) = self.validator.get_or_init(|| self.compile()) else {
+                return Ok(());
+            };
+            let checked = match &result.structured_content {
+                Some(content) => validator.validate(content.get()),
+                None => Err(Faults::whole("there is no structured content")),
+            };
+            checked.map_err(|faults| Error::protocol(Fault::BreaksSchema).caused_by(faults))
+        }
+
+        fn compile(&self) -> Option<Validator> {
+            let compiled = Validator::compile_foreign(&self.schema);
+            let broken = |fault: &dyn fmt::Display| {
+                let tool = excerpt(self.tool.as_bytes());
+                let why = excerpt(format!("the schema {fault}").as_bytes());
+                tracing::warn!(tool, why, "the results of a tool are not checked");
+            };
+            compiled.inspect_err(|fault| broken(fault)).ok()
+        }
+    }
+
+    impl fmt::Debug for Promise {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.debug_struct("Promise").field("tool", &self.tool).finish_non_exhaustive()
+        }
+    }
+}
