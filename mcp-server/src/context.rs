@@ -26,6 +26,7 @@ use crate::reply::{Event, Outbox};
 use crate::resource::UNHINTED;
 use crate::server::{Server, Shared};
 use crate::state::States;
+use crate::work::Claim;
 
 /// One request, as its handler sees it. A cheap clone; take it as an argument of a handler.
 ///
@@ -112,6 +113,14 @@ impl Context {
     pub(crate) fn end_round(&self) -> Option<Result<InputRequired, ErrorObject>> {
         #[cfg(feature = "asking")]
         return self.0.asks.as_ref()?.end_round(self.0.shared.sealer.get()?);
+        #[cfg(not(feature = "asking"))]
+        None
+    }
+
+    /// What the handler has to wait for before it may run.
+    pub(crate) fn claim(&self) -> Option<Claim> {
+        #[cfg(feature = "asking")]
+        return crate::ask::claim(self);
         #[cfg(not(feature = "asking"))]
         None
     }
@@ -204,6 +213,13 @@ impl Context {
         self.0.outbox.is_over()
     }
 
+    /// The value of type `T` that the server's handlers share, if it was
+    /// [given](crate::ServerBuilder::state) one. A handler that takes an `Arc<T>` instead cannot find it missing:
+    /// then the server is not built.
+    pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.states().get()
+    }
+
     /// A handle to report progress with.
     pub fn progress(&self) -> Progress {
         Progress(self.clone())
@@ -250,7 +266,7 @@ impl Context {
         &self.0.outbox
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.0.shared
     }
 

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{Post, Running, builder, meta};
+use crate::support::{Post, Running, builder, capable, meta};
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Name {
-    name: String,
+pub(crate) struct Name {
+    pub(crate) name: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -23,15 +23,16 @@ struct Age {
 }
 
 /// A request of `method` by a client that can do everything.
-fn post(method: &str, mut params: Value) -> Post {
-    let mut meta = meta();
-    meta["io.modelcontextprotocol/clientCapabilities"] =
-        json!({ "elicitation": { "form": {}, "url": {} }, "sampling": {}, "roots": {} });
-    params["_meta"] = meta;
+pub(crate) fn post(method: &str, mut params: Value) -> Post {
+    params["_meta"] = capable_of_everything();
     Post::rpc(method, params)
 }
 
-fn call(tool: &str, more: Value) -> Post {
+pub(crate) fn capable_of_everything() -> Value {
+    capable(json!({ "elicitation": { "form": {}, "url": {} }, "sampling": {}, "roots": {} }))
+}
+
+pub(crate) fn call(tool: &str, more: Value) -> Post {
     let mut params = json!({ "name": tool });
     for (key, value) in more.as_object().unwrap() {
         params[key] = value.clone();
@@ -39,11 +40,11 @@ fn call(tool: &str, more: Value) -> Post {
     post("tools/call", params)
 }
 
-fn accept(content: Value) -> Value {
+pub(crate) fn accept(content: Value) -> Value {
     json!({ "action": "accept", "content": content })
 }
 
-async fn greet(ask: Ask) -> String {
+pub(crate) async fn greet(ask: Ask) -> String {
     match ask.form::<Name>("name", "Who are you?").await {
         Elicited::Accept(Name { name }) => format!("Hello, {name}!"),
         Elicited::Decline => "declined".to_owned(),
@@ -51,15 +52,15 @@ async fn greet(ask: Ask) -> String {
     }
 }
 
-async fn start(builder: ServerBuilder) -> Running {
+pub(crate) async fn start(builder: ServerBuilder) -> Running {
     Running::build(builder.state_keys(KeyRing::new(Key::new(&[7; 32])))).await
 }
 
-async fn result(running: &Running, post: &Post) -> Value {
+pub(crate) async fn result(running: &Running, post: &Post) -> Value {
     running.ask(post).await.result()
 }
 
-fn text(result: &Value) -> &str {
+pub(crate) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{result}"))
 }
 

@@ -32,10 +32,14 @@ mod listen;
 mod lists;
 mod logs;
 mod methods;
+#[cfg(feature = "asking")]
+mod once;
 mod pipe;
 mod prompts;
 mod reply;
 mod resources;
+#[cfg(feature = "asking")]
+mod rounds;
 mod serve;
 mod service;
 mod stall;

@@ -1,0 +1,368 @@
+//! What a handler that asks can rely on from one round to the next.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mcp_server::types::{CreateMessageParams, SamplingMessage};
+use mcp_server::{
+    Answers, Args, Ask, Context, FromContext, HandlerError, Progress, Prompt, Resource,
+    ResourceTemplate, Tool,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::ask::{Name, accept, call, capable_of_everything, greet, post, result, start, text};
+use crate::support::{Bell, Post, builder, capable, watched};
+
+/// In a round that asks `for_keys`, what goes with them into the next one.
+fn round(asked: &Value, for_keys: &[&str]) -> Value {
+    let keys: Vec<_> =
+        asked["inputRequests"].as_object().into_iter().flat_map(|o| o.keys()).collect();
+    assert_eq!(keys, for_keys, "{asked}");
+    let answer = |key: &&str| (String::from(*key), accept(json!({ "name": *key })));
+    let responses: serde_json::Map<_, _> = for_keys.iter().map(answer).collect();
+    let mut more = json!({ "inputResponses": responses });
+    if let Some(state) = asked.get("requestState") {
+        more["requestState"] = state.clone();
+    }
+    more
+}
+
+/// An answer belongs to its question: where that stands makes no difference, what it says does.
+#[tokio::test]
+async fn order_is_harmless_and_a_changed_question_is_asked_again() {
+    let release = Arc::new(AtomicUsize::new(0));
+    let tool = Tool::new("changes", async |release: Arc<AtomicUsize>, ask: Ask| {
+        let asked = async |key, message: &str| {
+            ask.form::<Name>(key, message).await.accepted().map_or_else(String::new, |n| n.name)
+        };
+        let (a, b, c) = match release.load(Ordering::SeqCst) {
+            0 => (asked("a", "A?").await, asked("b", "B?").await, asked("c", "C?").await),
+            _ => {
+                let (c, b) = (asked("c", "C?").await, asked("b", "Which B?").await);
+                (asked("a", "A?").await, b, c)
+            }
+        };
+        a + &b + &c
+    });
+    let running = start(builder().tool(tool).state(Arc::clone(&release))).await;
+    let ask = async |more: Value| result(&running, &call("changes", more)).await;
+    let more = round(&ask(json!({})).await, &["a"]);
+    let answers_b = round(&ask(more).await, &["b"]);
+    let answers_c = round(&ask(answers_b.clone()).await, &["c"]);
+    release.store(1, Ordering::SeqCst);
+    // `c` is asked first now, and was answered; `b` is another question, whether its answer was taken or comes now.
+    let more = round(&ask(answers_c).await, &["b"]);
+    assert_eq!(text(&ask(more).await), "abc");
+    let more = round(&ask(answers_b).await, &["c"]);
+    let more = round(&ask(more).await, &["b"]);
+    assert_eq!(text(&ask(more).await), "abc");
+}
+
+/// Other work that is joined with an ask is dropped with the round, and done again in the next.
+#[tokio::test]
+async fn what_is_joined_with_an_ask_is_repeated() {
+    let (go, (flag, mut dropped), begun) = (Bell::new(), watched(), Arc::new(AtomicUsize::new(0)));
+    let (go_on, count) = (go.clone(), Arc::clone(&begun));
+    let tool = Tool::new("joins", move |ask: Ask| {
+        let (go, flag, count) = (go_on.clone(), flag.clone(), Arc::clone(&count));
+        async move {
+            let work = async move {
+                let _flag = flag();
+                count.fetch_add(1, Ordering::SeqCst);
+                go.wait().await;
+            };
+            let (said, ()) = tokio::join!(greet(ask), work);
+            said
+        }
+    });
+    let running = start(builder().tool(tool)).await;
+    let more = round(&result(&running, &call("joins", json!({}))).await, &["name"]);
+    dropped.dropped().await;
+    go.ring();
+    assert_eq!(text(&result(&running, &call("joins", more)).await), "Hello, name!");
+    assert_eq!(begun.load(Ordering::SeqCst), 2);
+}
+
+/// A question that lost a race is not waited for any more, so the round does not end with it; one that is waited for
+/// twice is, until both have given up.
+#[tokio::test]
+async fn what_lost_a_race_is_not_asked() {
+    let tool = Tool::new("races", async |ask: Ask, Args(Name { name }): Args<Name>| {
+        let waiting = ask.form::<Name>("k", "Who?");
+        tokio::pin!(waiting);
+        tokio::select! {
+            biased;
+            _ = ask.form::<Name>("k", "Who?") => {}
+            () = ask.come_back("b") => {}
+            _ = &mut waiting, if name == "twice" => {}
+            () = async {} => {}
+        }
+        tokio::task::yield_now().await;
+        "went on"
+    });
+    let running = start(builder().tool(tool)).await;
+    let call = |name: &str| call("races", json!({ "arguments": { "name": name } }));
+    assert_eq!(text(&result(&running, &call("once")).await), "went on");
+    assert_eq!(result(&running, &call("twice")).await["resultType"], "input_required");
+}
+
+/// A round without a question: what is known goes along, and the client comes back with it, maybe to another instance.
+#[tokio::test]
+async fn a_client_is_sent_away_to_come_back() {
+    let began = Arc::new(AtomicUsize::new(0));
+    let sends = || {
+        let count = Arc::clone(&began);
+        Tool::new("sends", move |ask: Ask, Args(Name { name }): Args<Name>| {
+            let count = Arc::clone(&count);
+            async move {
+                let kept =
+                    ask.remember("kept", async { count.fetch_add(1, Ordering::SeqCst) }).await;
+                ask.come_back("busy").await;
+                if name == "endless" {
+                    ask.again("busy");
+                    ask.come_back("busy").await;
+                }
+                let ((), said) = tokio::join!(ask.come_back("again"), greet(ask.clone()));
+                format!("{said} {kept}")
+            }
+        })
+    };
+    let instances = [start(builder().tool(sends())).await, start(builder().tool(sends())).await];
+    let ask = async |instance: usize, name: &str, more: &Value| {
+        let mut more = more.clone();
+        more["arguments"] = json!({ "name": name });
+        instances[instance].ask(&call("sends", more)).await
+    };
+    let asked = ask(0, "Ada", &json!({})).await.result();
+    assert_eq!(asked["resultType"], "input_required");
+    assert!(asked.get("inputRequests").is_none(), "{asked}");
+    let asked = ask(1, "Ada", &round(&asked, &[])).await.result();
+    // Joined with a question it goes in one round with it.
+    let done = ask(0, "Ada", &round(&asked, &["name"])).await.result();
+    assert_eq!(text(&done), "Hello, name! 0");
+    assert_eq!(began.load(Ordering::SeqCst), 1);
+
+    let mut more = json!({});
+    for n in 0.. {
+        let reply = ask(n % 2, "endless", &more).await;
+        if let Some(code) = reply.code() {
+            assert_eq!((code, u32::try_from(n).unwrap()), (-32603, mcp_server::ask::MAX_ROUNDS));
+            break;
+        }
+        more = round(&reply.result(), &[]);
+    }
+}
+
+/// M6: to sample with tools takes a capability of its own.
+#[tokio::test]
+async fn sampling_with_tools_has_its_own_flag() {
+    let tool = Tool::new("samples", async |ask: Ask| {
+        let tools = vec![mcp_server::types::Tool::new("t", json!({ "type": "object" }))];
+        let params = CreateMessageParams {
+            tools: Some(tools),
+            ..CreateMessageParams::new(vec![SamplingMessage::user("Use it")], 10)
+        };
+        ask.sample("s", params).await.model
+    });
+    let running = start(builder().tool(tool)).await;
+    for (declared, code) in
+        [(json!({ "sampling": {} }), Some(-32021)), (json!({ "sampling": { "tools": {} } }), None)]
+    {
+        let meta = capable(declared);
+        let post = Post::rpc("tools/call", json!({ "name": "samples", "_meta": meta }));
+        let reply = running.ask(&post).await;
+        assert_eq!(reply.code(), code);
+        match code {
+            Some(_) => assert_eq!(
+                reply.message()["error"]["data"]["requiredCapabilities"],
+                json!({ "sampling": { "tools": {} } })
+            ),
+            None => {
+                assert_eq!(reply.result()["inputRequests"]["s"]["params"]["tools"][0]["name"], "t")
+            }
+        }
+    }
+}
+
+/// M7: what belongs to a prompt or a resource opens for nothing else.
+#[tokio::test]
+async fn prompts_and_resources_have_rounds_too() {
+    async fn twice(ask: Ask) -> String {
+        format!("{} {}", greet(ask.clone()).await, {
+            let more = ask.form::<Name>("more", "Who else?").await.accepted();
+            more.map_or_else(String::new, |name| name.name)
+        })
+    }
+    let prompt = Prompt::new("p", async |ask: Ask, Args(Name { name }): Args<Name>| {
+        twice(ask).await + &name
+    });
+    let running = start(
+        builder()
+            .prompt(prompt)
+            .resource_template(ResourceTemplate::new("x:{name}", "x", twice))
+            .tool(Tool::new("p", twice)),
+    )
+    .await;
+    let with = |params: &Value, more: &Value| {
+        let mut params = params.clone();
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        params
+    };
+    for (method, params, others) in [
+        (
+            "prompts/get",
+            json!({ "name": "p", "arguments": { "name": "a" } }),
+            [
+                ("prompts/get", json!({ "name": "p", "arguments": { "name": "b" } })),
+                ("tools/call", json!({ "name": "p", "arguments": { "name": "a" } })),
+            ],
+        ),
+        (
+            "resources/read",
+            json!({ "uri": "x:a" }),
+            [
+                ("resources/read", json!({ "uri": "x:b" })),
+                ("prompts/get", json!({ "name": "p", "arguments": { "name": "a" } })),
+            ],
+        ),
+    ] {
+        let asked = result(&running, &post(method, params.clone())).await;
+        let more = round(&asked, &["name"]);
+        let asked = result(&running, &post(method, with(&params, &more))).await;
+        let more = round(&asked, &["more"]);
+        for (method, params) in others {
+            let reply = running.ask(&post(method, with(&params, &more))).await;
+            assert_eq!((reply.status, reply.code()), (400, Some(-32602)), "{method} {params}");
+        }
+        let done = result(&running, &post(method, with(&params, &more))).await;
+        assert!(done.to_string().contains("Hello, name! more"), "{done}");
+    }
+}
+
+/// By hand, too, a round may ask for nothing but to come back, whatever is asked for.
+#[tokio::test]
+async fn states_alone_by_hand() {
+    use mcp_server::types::{
+        CallToolResult, ErrorObject, GetPromptResult, InputRequired, Outcome, ReadResourceResult,
+    };
+    use mcp_server::{IntoPromptResult, IntoResourceResult, IntoToolResult, ResourceInfo};
+
+    struct Raw(Option<String>);
+    impl Raw {
+        fn or_away<T>(
+            self,
+            done: impl FnOnce(String) -> Result<Outcome<T>, ErrorObject>,
+        ) -> Result<Outcome<T>, ErrorObject> {
+            match self.0 {
+                Some(state) => done(state),
+                None => Ok(Outcome::InputRequired(InputRequired::retry("later".into()))),
+            }
+        }
+    }
+    impl IntoToolResult for Raw {
+        fn into_tool_result(self) -> Result<Outcome<CallToolResult>, ErrorObject> {
+            self.or_away(String::into_tool_result)
+        }
+    }
+    impl IntoPromptResult for Raw {
+        fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>, ErrorObject> {
+            self.or_away(String::into_prompt_result)
+        }
+    }
+    impl IntoResourceResult for Raw {
+        fn into_resource_result(
+            self,
+            info: ResourceInfo<'_>,
+        ) -> Result<Outcome<ReadResourceResult>, ErrorObject> {
+            self.or_away(|state| state.into_resource_result(info))
+        }
+    }
+    async fn raw(answers: Answers) -> Raw {
+        Raw(answers.state.map(|state| state.as_str().to_owned()))
+    }
+    let running = start(
+        builder()
+            .tool(Tool::new("t", raw))
+            .prompt(Prompt::new("p", raw))
+            .resource(Resource::new("x:r", "r", raw)),
+    )
+    .await;
+    for (method, params) in [
+        ("tools/call", json!({ "name": "t" })),
+        ("prompts/get", json!({ "name": "p" })),
+        ("resources/read", json!({ "uri": "x:r" })),
+    ] {
+        let away = result(&running, &post(method, params.clone())).await;
+        assert_eq!(away["resultType"], "input_required");
+        assert!(away.get("inputRequests").is_none());
+        let mut params = params;
+        params["requestState"] = away["requestState"].clone();
+        let done = result(&running, &post(method, params)).await;
+        assert!(done["resultType"] == "complete" && done.to_string().contains("later"), "{done}");
+    }
+}
+
+/// A form that no client could show is found when the server is built, if the handler says what it asks.
+#[test]
+fn forms_are_checked_when_the_server_is_built() {
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "never asked for")]
+    struct Nested {
+        inner: Name,
+    }
+    let resource = || Resource::new("x:r", "r", greet);
+    let template = || ResourceTemplate::new("x:{a}", "x", greet);
+    for (built, handler) in [
+        (builder().tool(Tool::new("t", greet).asks::<Name>().asks::<Nested>()), "t"),
+        (builder().prompt(Prompt::new("p", greet).asks::<Nested>()), "p"),
+        (builder().resource(resource().asks::<Nested>()), "x:r"),
+        (builder().resource_template(template().asks::<Nested>()), "x:{a}"),
+    ] {
+        let error = built.build().unwrap_err();
+        assert!(error.to_string().contains(handler), "{error}");
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        assert!(source.contains("Nested") && source.contains("inner"), "{source}");
+    }
+    let flat = builder().tool(Tool::new("t", greet).asks::<Name>());
+    assert!(flat.resource(resource().asks::<Name>()).build().is_ok());
+}
+
+/// T16: a handler that hides that it asks fails at once, and does not wait for an answer that nobody brings.
+#[tokio::test]
+async fn to_ask_in_hiding_fails_at_once() {
+    struct Hidden(Ask);
+    impl FromContext for Hidden {
+        fn from_context(context: &Context) -> Result<Self, HandlerError> {
+            Ask::from_context(context).map(Self)
+        }
+    }
+    let hides = Tool::new("hides", async |Hidden(ask): Hidden| greet(ask).await);
+    let running = start(builder().tool(hides)).await;
+    assert_eq!(result(&running, &call("hides", json!({}))).await["isError"], true);
+}
+
+/// What a handler says before it asks is sent, and the question ends the stream; a payment may ask as well.
+#[tokio::test]
+async fn whatever_carries_the_reply() {
+    async fn reports(progress: Progress, ask: Ask) -> String {
+        progress.report(1);
+        greet(ask).await
+    }
+    let pays = Tool::new("pays", reports).run_to_completion();
+    let running = start(builder().tools([Tool::new("tells", reports), pays])).await;
+    for tool in ["tells", "pays"] {
+        let mut more = json!({});
+        for last in ["input_required", "complete"] {
+            let mut params = json!({ "name": tool, "_meta": capable_of_everything() });
+            params["_meta"]["progressToken"] = json!("t");
+            params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let events = running.ask(&Post::rpc("tools/call", params)).await.events();
+            assert_eq!(events.len(), 2, "{tool}");
+            assert_eq!(events[0]["params"]["progress"], 1);
+            assert_eq!(events[1]["result"]["resultType"], last);
+            more = json!({ "inputResponses": { "name": accept(json!({ "name": "Ada" })) } });
+        }
+    }
+}
