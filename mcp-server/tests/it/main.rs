@@ -30,6 +30,7 @@ mod ladder;
 mod limits;
 mod listen;
 mod lists;
+mod load;
 mod logs;
 mod methods;
 #[cfg(feature = "asking")]
