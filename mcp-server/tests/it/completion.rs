@@ -362,6 +362,21 @@ async fn completers_have_a_context() {
     assert_eq!(completion(&reply), all(&["1"]));
 }
 
+/// M10: a completer has no way to ask: the specification lets only tools, prompts and resources do so.
+#[cfg(feature = "asking")]
+#[tokio::test]
+async fn completers_do_not_ask() {
+    use mcp_server::{Ask, FromContext};
+
+    let asks = Prompt::new("p", async |_: Ask, _: Args<Code>| "ok")
+        .complete("language", async |typed: Completing| {
+            [Ask::from_context(&typed.context).is_err().to_string()]
+        });
+    let running = Running::build(builder().prompt(asks)).await;
+    let reply = running.ask(&complete(prompt("p"), "language", "")).await;
+    assert_eq!(completion(&reply), all(&["true"]));
+}
+
 /// Completers share what handlers share.
 #[tokio::test]
 async fn completers_reach_shared_values() {

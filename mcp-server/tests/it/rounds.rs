@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mcp_server::types::{CreateMessageParams, SamplingMessage};
 use mcp_server::{
     Answers, Args, Ask, Context, FromContext, HandlerError, Progress, Prompt, Resource,
-    ResourceTemplate, Tool,
+    ResourceTemplate, ResponseMode, Tool,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::ask::{Name, accept, call, capable_of_everything, greet, post, result, start, text};
-use crate::support::{Bell, Post, builder, capable, watched};
+use crate::support::{Bell, Post, Running, builder, capable, watched};
 
 /// In a round that asks `for_keys`, what goes with them into the next one.
 fn round(asked: &Value, for_keys: &[&str]) -> Value {
@@ -108,7 +108,7 @@ async fn what_lost_a_race_is_not_asked() {
     assert_eq!(result(&running, &call("twice")).await["resultType"], "input_required");
 }
 
-/// A round without a question: what is known goes along, and the client comes back with it, maybe to another instance.
+/// M5: a round without a question: what is known goes along, and the client comes back with it, maybe to another instance.
 #[tokio::test]
 async fn a_client_is_sent_away_to_come_back() {
     let began = Arc::new(AtomicUsize::new(0));
@@ -241,7 +241,7 @@ async fn prompts_and_resources_have_rounds_too() {
     }
 }
 
-/// By hand, too, a round may ask for nothing but to come back, whatever is asked for.
+/// M5: by hand, too, a round may ask for nothing but to come back, whatever is asked for.
 #[tokio::test]
 async fn states_alone_by_hand() {
     use mcp_server::types::{
@@ -343,7 +343,8 @@ async fn to_ask_in_hiding_fails_at_once() {
     assert_eq!(result(&running, &call("hides", json!({}))).await["isError"], true);
 }
 
-/// What a handler says before it asks is sent, and the question ends the stream; a payment may ask as well.
+/// What a handler says before it asks is sent, and the question ends the stream; a payment may ask as well. T16: where
+/// there is no stream, it is asked all the same.
 #[tokio::test]
 async fn whatever_carries_the_reply() {
     async fn reports(progress: Progress, ask: Ask) -> String {
@@ -364,5 +365,105 @@ async fn whatever_carries_the_reply() {
             assert_eq!(events[1]["result"]["resultType"], last);
             more = json!({ "inputResponses": { "name": accept(json!({ "name": "Ada" })) } });
         }
+    }
+    for mode in [ResponseMode::Auto, ResponseMode::Sse, ResponseMode::Json] {
+        let running = start(builder().tool(Tool::new("tells", reports)).response_mode(mode)).await;
+        for accept in ["application/json", "text/event-stream"] {
+            let reply = running.ask(&call("tells", json!({})).set("Accept", accept)).await;
+            assert_eq!(reply.result()["resultType"], "input_required", "{mode:?} {accept}");
+        }
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+enum Size {
+    Small,
+    Large,
+}
+#[derive(Debug, Deserialize, JsonSchema)]
+enum Taste {
+    /// As sugar.
+    Sweet,
+    /// As a lemon.
+    Sour,
+}
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "is shown whole")]
+struct Order {
+    text: String,
+    number: f64,
+    count: i32,
+    sure: bool,
+    size: Size,
+    taste: Taste,
+    sizes: Vec<Size>,
+    tastes: Vec<Taste>,
+    more: Option<bool>,
+}
+
+async fn orders() -> Running {
+    let orders = Tool::new("orders", async |ask: Ask| {
+        format!("{:?}", ask.form::<Order>("order", "What?").await.accepted().unwrap())
+    });
+    start(builder().tool(orders.asks::<Order>())).await
+}
+
+/// M9: each kind of field is asked for as what it is.
+#[tokio::test]
+async fn every_kind_of_field_is_asked_for() {
+    let running = orders().await;
+    let asked = result(&running, &call("orders", json!({}))).await;
+    let schema = &asked["inputRequests"]["order"]["params"]["requestedSchema"];
+    let titles = json!([{ "const": "Sweet", "title": "As sugar." }, { "const": "Sour", "title": "As a lemon." }]);
+    let of = |name: &str| &schema["properties"][name];
+    for (name, kind) in [
+        ("text", "string"),
+        ("number", "number"),
+        ("count", "integer"),
+        ("sure", "boolean"),
+        ("size", "string"),
+        ("taste", "string"),
+        ("sizes", "array"),
+        ("tastes", "array"),
+        ("more", "boolean"),
+    ] {
+        assert_eq!(of(name)["type"], kind, "{name}");
+    }
+    assert_eq!(of("size")["enum"], json!(["Small", "Large"]));
+    assert_eq!(of("taste")["oneOf"], titles);
+    assert_eq!(of("sizes")["items"]["enum"], json!(["Small", "Large"]));
+    assert_eq!(of("tastes")["items"]["anyOf"], titles);
+    assert!(!schema["required"].as_array().unwrap().contains(&json!("more")));
+}
+
+/// M9: and comes back as what it is.
+#[tokio::test]
+async fn every_kind_of_field_comes_back() {
+    let running = orders().await;
+    let order = json!({
+        "text": "t", "number": 1.5, "count": 2, "sure": true, "size": "Large", "taste": "Sour",
+        "sizes": ["Small"], "tastes": [], "more": false,
+    });
+    let answer = async |order: &Value| {
+        let more = json!({ "inputResponses": { "order": accept(order.clone()) } });
+        result(&running, &call("orders", more)).await
+    };
+    assert_eq!(
+        text(&answer(&order).await),
+        "Order { text: \"t\", number: 1.5, count: 2, sure: true, size: Large, taste: Sour, sizes: [Small], \
+         tastes: [], more: Some(false) }"
+    );
+    for (member, wrong) in [
+        ("sure", json!("true")),
+        ("count", json!(2.5)),
+        ("count", json!("2")),
+        ("size", json!("Medium")),
+        ("taste", json!("As sugar.")),
+        ("sizes", json!("Small")),
+        ("text", json!(null)),
+    ] {
+        let mut order = order.clone();
+        order[member] = wrong;
+        assert_eq!(answer(&order).await["resultType"], "input_required", "{member}");
     }
 }

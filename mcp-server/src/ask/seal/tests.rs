@@ -40,6 +40,7 @@ fn what_was_sealed_opens() {
     assert!(sealed().bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)));
 }
 
+/// M7, as all that follows.
 #[test]
 fn no_bit_can_be_changed() {
     let text = sealed();
