@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::task::Waker;
 
 use http::{Extensions, HeaderMap};
 use mcp_types::Notification as _;
@@ -107,6 +108,16 @@ impl Context {
     #[cfg(feature = "asking")]
     pub(crate) fn asks(&self) -> Option<&Asks> {
         self.0.asks.as_ref()
+    }
+
+    /// Notes that the handler is about to be polled.
+    pub(crate) fn begin_poll(&self, waker: &Waker) {
+        #[cfg(feature = "asking")]
+        if let Some(asks) = self.asks() {
+            asks.begin_poll(waker);
+        }
+        #[cfg(not(feature = "asking"))]
+        let _ = waker;
     }
 
     /// What a handler that waits for the client ends its round with.

@@ -99,7 +99,10 @@ impl Working {
 
     fn poll_reply(&mut self, cx: &mut TaskContext<'_>) -> Poll<Reply> {
         let polled = match &mut self.state {
-            State::Running(work) => catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))),
+            State::Running(work) => {
+                self.context.begin_poll(cx.waker());
+                catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx)))
+            }
             State::Replied(reply) => match reply.take() {
                 Some(reply) => return Poll::Ready(*reply),
                 None => return Poll::Pending,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use mcp_types::{
@@ -51,6 +52,9 @@ struct State {
     /// The questions of this round by their keys.
     questions: BTreeMap<String, u64>,
     fault: Option<String>,
+    /// Who polls the handler, and whether that is under way.
+    waker: Option<Waker>,
+    polled: bool,
 }
 
 /// Something that the client is to bring.
@@ -159,14 +163,30 @@ impl Asks {
 
     /// Has the round end with this, for as long as somebody waits for it.
     pub(super) fn wait(&self, key: &str, question: Option<&InputRequest>) {
-        let open = &mut self.lock().open;
-        match open.iter_mut().find(|open| open.key == key) {
+        let mut state = self.lock();
+        match state.open.iter_mut().find(|open| open.key == key) {
             Some(open) => open.waiting += 1,
             None => {
                 let question = question.cloned();
-                open.push(Open { key: key.to_owned(), question, waiting: 1 });
+                state.open.push(Open { key: key.to_owned(), question, waiting: 1 });
             }
         }
+        if !state.polled {
+            // Nobody would look before the call has taken too long, and the task would be there for ever.
+            state.fail(format!("{key:?} is awaited outside of the handler, in a task of its own"));
+            let waker = state.waker.take();
+            drop(state);
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+    }
+
+    /// Notes that the handler is polled, until [`end_round`](Self::end_round).
+    pub(crate) fn begin_poll(&self, waker: &Waker) {
+        let mut state = self.lock();
+        state.polled = true;
+        state.waker.get_or_insert_with(|| waker.clone()).clone_from(waker);
     }
 
     /// One who waited has given up.
@@ -208,6 +228,7 @@ impl Asks {
     /// What a handler that waits ends its round with; `None` when it waits for something else.
     pub(crate) fn end_round(&self, sealer: &Sealer) -> Option<Result<InputRequired, ErrorObject>> {
         let mut state = self.lock();
+        state.polled = false;
         if let Some(fault) = state.fault.take() {
             tracing::error!(target = &*self.request.target, fault, "a handler cannot ask that");
             return Some(Err(ErrorObject::internal_error("Internal error")));

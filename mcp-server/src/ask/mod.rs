@@ -35,6 +35,8 @@
 //!   [keys](crate::ServerBuilder::state_keys).
 //! - A state can be used more than once within that hour, by whoever sends the same request again. Where nothing may
 //!   be redeemed twice, have the server [remember](crate::ServerBuilder::single_use_states) which were used.
+//! - A round may also end without a question, with [`Ask::come_back`]: the client takes along what is known, and brings
+//!   it to whichever instance serves it next.
 //! - Answers that do not fit are asked for again, up to [`MAX_ROUNDS`] rounds.
 //! - A client that did not declare what an ask needs is answered with -32021.
 //!
@@ -72,8 +74,8 @@ use crate::handler::{FromContext, HandlerError, Needs};
 /// Asks the client. Take it as an argument of a handler of a tool, a prompt or a resource; see [the
 /// module](self) for how it works.
 ///
-/// The futures are to be awaited in the handler itself, not in a task of their own, where nobody would notice that
-/// they wait.
+/// The futures are to be awaited in the handler itself, not in a task of their own, which the end of a round would not
+/// reach: that is a fault of the handler, and ends the request with -32603.
 #[derive(Clone, Debug)]
 pub struct Ask(Context);
 

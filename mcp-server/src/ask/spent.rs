@@ -74,8 +74,18 @@ impl fmt::Display for StateId {
 /// [`SpentStates`] in the memory of one process: a restart forgets them, so give such a server a
 /// [random key](crate::KeyRing::random), whose states do not outlive it either.
 ///
+/// ```
+/// use std::sync::Arc;
+/// use mcp_server::Server;
+/// use mcp_server::ask::LocalSpentStates;
+///
+/// let builder =
+///     Server::builder("shop", "1.0.0").single_use_states(Arc::new(LocalSpentStates::new()));
+/// ```
+///
 /// Expired states are forgotten. When as many are remembered as it holds, it refuses to take another, with an error,
-/// rather than forget one that could then be used again.
+/// rather than forget one that could then be used again. A caller who makes as many rounds within the hour uses it up
+/// for all: where that is to be feared, hold more, or limit how often callers may call.
 #[derive(Debug)]
 pub struct LocalSpentStates {
     limit: usize,

@@ -346,15 +346,6 @@ impl ServerBuilder {
     /// without a state, and is asked everything again. What a handler did in the lost round has been done; a tool that
     /// must be able to tell keeps a record under a key of its own. Specification: Multi Round-Trip Requests,
     /// Server Requirements.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use mcp_server::Server;
-    /// use mcp_server::ask::LocalSpentStates;
-    ///
-    /// let builder = Server::builder("shop", "1.0.0")
-    ///     .single_use_states(Arc::new(LocalSpentStates::new()));
-    /// ```
     #[cfg(feature = "asking")]
     #[must_use]
     pub fn single_use_states(mut self, store: Arc<dyn SpentStates>) -> Self {

@@ -329,6 +329,37 @@ fn forms_are_checked_when_the_server_is_built() {
     assert!(flat.resource(resource().asks::<Name>()).build().is_ok());
 }
 
+/// T16: nor does a handler hang that has a task of its own ask, whether that asks at once or after a while.
+#[tokio::test]
+async fn to_ask_in_a_task_fails_at_once() {
+    let (begun, go) = (Bell::new(), Bell::new());
+    let (rings, waits) = (begun.clone(), go.clone());
+    let spawns = Tool::new("spawns", move |ask: Ask, Args(Name { name }): Args<Name>| {
+        let (begun, go) = (rings.clone(), waits.clone());
+        async move {
+            let asks = async move {
+                begun.ring();
+                if name == "later" {
+                    go.wait().await;
+                }
+                greet(ask).await
+            };
+            tokio::spawn(asks).await.unwrap()
+        }
+    });
+    let running = start(builder().tool(spawns)).await;
+    for name in ["at once", "later"] {
+        let mut conn = running.connect().await;
+        let call = call("spawns", json!({ "arguments": { "name": name } }));
+        conn.send(&call.bytes()).await;
+        begun.rung().await;
+        if name == "later" {
+            go.ring();
+        }
+        assert_eq!(conn.reply().await.code(), Some(-32603), "{name}");
+    }
+}
+
 /// T16: a handler that hides that it asks fails at once, and does not wait for an answer that nobody brings.
 #[tokio::test]
 async fn to_ask_in_hiding_fails_at_once() {
