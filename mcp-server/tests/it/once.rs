@@ -311,6 +311,18 @@ async fn a_stream_ends_with_the_refusal() {
     assert_eq!((events.len(), &events[0]["error"]["code"]), (1, &json!(-32602)));
 }
 
+/// A server that gets its first question while it serves counts its states as well.
+#[tokio::test]
+async fn a_tool_that_comes_later_is_counted() {
+    let server = builder().tool(ok()).single_use_states(local()).build().unwrap();
+    let running = Running::start(server.clone()).await;
+    server.edit().add_tool(Tool::new("greet", greet)).apply().unwrap();
+    let asked = running.ask(&call("greet", json!({}))).await.result();
+    for code in [None, Some(-32602)] {
+        assert_eq!(running.ask(&call("greet", answered(&asked))).await.code(), code);
+    }
+}
+
 /// What runs to completion is claimed first, and then runs to completion.
 #[tokio::test]
 async fn a_payment_is_made_once() {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_server::types::{CreateMessageParams, SamplingMessage};
 use mcp_server::{
-    Answers, Args, Ask, Context, FromContext, HandlerError, Progress, Prompt, Resource,
+    Answers, Args, Ask, BuildError, Context, FromContext, HandlerError, Progress, Prompt, Resource,
     ResourceTemplate, ResponseMode, Tool,
 };
 use schemars::JsonSchema;
@@ -326,7 +326,10 @@ fn forms_are_checked_when_the_server_is_built() {
         assert!(source.contains("Nested") && source.contains("inner"), "{source}");
     }
     let flat = builder().tool(Tool::new("t", greet).asks::<Name>());
-    assert!(flat.resource(resource().asks::<Name>()).build().is_ok());
+    let server = flat.resource(resource().asks::<Name>()).build().unwrap();
+    // Or when it is changed.
+    let nested = Tool::new("n", greet).asks::<Nested>();
+    assert!(matches!(server.edit().add_tool(nested).apply(), Err(BuildError::Form { .. })));
 }
 
 /// T16: nor does a handler hang that has a task of its own ask, whether that asks at once or after a while.
