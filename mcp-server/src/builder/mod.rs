@@ -250,14 +250,14 @@ impl ServerBuilder {
         self
     }
 
-    /// Declares logging, for tools that are [added later](Server::edit). It is declared anyway where a handler can log.
+    /// Declares logging, for tools that are [added later](crate::Server::edit). It is declared anyway where a handler can log.
     #[must_use]
     pub const fn logging(mut self) -> Self {
         self.declares_logging = true;
         self
     }
 
-    /// Declares completions, for prompts and templates that are [added later](Server::edit). They are declared anyway where
+    /// Declares completions, for prompts and templates that are [added later](crate::Server::edit). They are declared anyway where
     /// something has a completer.
     #[must_use]
     pub const fn completions(mut self) -> Self {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::ask::{Name, accept, call, greet, post, start, text};
-use crate::support::{Bell, Conn, Flag, Running, builder, ok, watched};
+use crate::support::{Bell, Conn, Flag, Lines, Running, builder, capable, ok, watched};
 
 /// Keeps a number, asks for a name, and counts how often it comes to its end.
 fn redeem(ended: &Arc<AtomicUsize>) -> Tool {
@@ -321,6 +321,24 @@ async fn a_tool_that_comes_later_is_counted() {
     for code in [None, Some(-32602)] {
         assert_eq!(running.ask(&call("greet", answered(&asked))).await.code(), code);
     }
+}
+
+/// Over a byte stream as well, whose requests are all under way at once.
+#[tokio::test]
+async fn over_a_byte_stream() {
+    let server = builder().tool(Tool::new("greet", greet)).single_use_states(local());
+    let mut pipe = Lines::serve(&server.build().unwrap());
+    let params = |more: &Value| {
+        with(json!({ "name": "greet", "_meta": capable(json!({ "elicitation": {} })) }), more)
+    };
+    pipe.send("1", "tools/call", params(&json!({}))).await;
+    let more = answered(&pipe.message().await["result"]);
+    for id in ["2", "3"] {
+        pipe.send(id, "tools/call", params(&more)).await;
+    }
+    let replies = [pipe.message().await, pipe.message().await];
+    let codes = replies.iter().filter_map(|reply| reply["error"]["code"].as_i64());
+    assert_eq!(codes.collect::<Vec<_>>(), [-32602], "{replies:?}");
 }
 
 /// What runs to completion is claimed first, and then runs to completion.
