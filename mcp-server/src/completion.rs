@@ -24,6 +24,14 @@ pub struct Completing {
     pub context: Context,
 }
 
+impl Completing {
+    /// The value of type `T` that the server's handlers share, if it was
+    /// [given](crate::ServerBuilder::state) one.
+    pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.context.state()
+    }
+}
+
 /// What a completer may return: texts, a [`Completion`] that tells how many more there are, or a `Result` of
 /// one whose error becomes a [`HandlerError`].
 ///

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::task::Waker;
 
 use http::{Extensions, HeaderMap};
 use mcp_types::Notification as _;
@@ -26,6 +27,7 @@ use crate::reply::{Event, Outbox};
 use crate::resource::UNHINTED;
 use crate::server::{Server, Shared};
 use crate::state::States;
+use crate::work::Claim;
 
 /// One request, as its handler sees it. A cheap clone; take it as an argument of a handler.
 ///
@@ -108,10 +110,28 @@ impl Context {
         self.0.asks.as_ref()
     }
 
+    /// Notes that the handler is about to be polled.
+    pub(crate) fn begin_poll(&self, waker: &Waker) {
+        #[cfg(feature = "asking")]
+        if let Some(asks) = self.asks() {
+            asks.begin_poll(waker);
+        }
+        #[cfg(not(feature = "asking"))]
+        let _ = waker;
+    }
+
     /// What a handler that waits for the client ends its round with.
     pub(crate) fn end_round(&self) -> Option<Result<InputRequired, ErrorObject>> {
         #[cfg(feature = "asking")]
         return self.0.asks.as_ref()?.end_round(self.0.shared.sealer.get()?);
+        #[cfg(not(feature = "asking"))]
+        None
+    }
+
+    /// What the handler has to wait for before it may run.
+    pub(crate) fn claim(&self) -> Option<Claim> {
+        #[cfg(feature = "asking")]
+        return crate::ask::claim(self);
         #[cfg(not(feature = "asking"))]
         None
     }
@@ -204,6 +224,13 @@ impl Context {
         self.0.outbox.is_over()
     }
 
+    /// The value of type `T` that the server's handlers share, if it was
+    /// [given](crate::ServerBuilder::state) one. A handler that takes an `Arc<T>` instead cannot find it missing:
+    /// then the server is not built.
+    pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.states().get()
+    }
+
     /// A handle to report progress with.
     pub fn progress(&self) -> Progress {
         Progress(self.clone())
@@ -250,7 +277,7 @@ impl Context {
         &self.0.outbox
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.0.shared
     }
 

@@ -74,24 +74,34 @@ fn dispatch(
         Target::CallTool { tool, arguments, brought } => {
             let subject = Subject::Tool(Arc::clone(&tool));
             let context = opening.context(id, subject, Method::CallTool, &brought)?;
-            let work = Working::start(&*tool.handler, &context, Input::Json(arguments));
-            let work = if tool.to_completion {
-                run_to_completion(shared, &tool, &context, work, permit.take())
-            } else {
-                work
+            let permit = if tool.to_completion { permit.take() } else { None };
+            let start = move |context: &Context, input: Input<'_>| {
+                let work = Working::start(&*tool.handler, context, input);
+                if tool.to_completion {
+                    run_to_completion(tool, context, work, permit)
+                } else {
+                    work
+                }
             };
+            let work = Working::when_claimed(&context, Input::Json(arguments), start);
             (context, work)
         }
         Target::GetPrompt { prompt, arguments, brought } => {
             let subject = Subject::Prompt(Arc::clone(&prompt));
             let context = opening.context(id, subject, Method::GetPrompt, &brought)?;
-            let work = Working::start(&*prompt.handler, &context, Input::Texts(&arguments));
+            let start = move |context: &Context, input: Input<'_>| {
+                Working::start(&*prompt.handler, context, input)
+            };
+            let work = Working::when_claimed(&context, Input::Texts(&arguments), start);
             (context, work)
         }
         Target::ReadResource { uri, reader, variables, brought } => {
             let subject = Subject::Resource(uri, Arc::clone(&reader));
             let context = opening.context(id, subject, Method::ReadResource, &brought)?;
-            let work = Working::start(&*reader.handler, &context, Input::Texts(&variables));
+            let start = move |context: &Context, input: Input<'_>| {
+                Working::start(&*reader.handler, context, input)
+            };
+            let work = Working::when_claimed(&context, Input::Texts(&variables), start);
             (context, work)
         }
         Target::Complete { completer, states, value, arguments } => {
@@ -159,11 +169,13 @@ fn asking(context: Context, method: Method, brought: &Brought<'_>) -> Result<Con
         arguments: brought.arguments.into(),
     };
     let Some(sealer) = context.shared().sealer.get() else { return Ok(context) };
-    match Asks::open(sealer, request, &brought.responses, brought.state.as_deref()) {
+    let single_use = context.shared().spent_states.is_some();
+    let (responses, state) = (&brought.responses, brought.state.as_deref());
+    match Asks::open(sealer, request, responses, state, single_use) {
         Ok(asks) => Ok(context.asking(Some(asks))),
         Err(error) => {
             tracing::debug!(%error, "a request state was refused");
-            let reason = Reason::Params("the request state is not one of this request, or expired");
+            let reason = Reason::Params(crate::ask::REFUSED);
             Err(Rejection::of(context.request_id().clone(), method.as_str(), reason))
         }
     }

@@ -39,6 +39,16 @@ pub enum BuildError {
         /// The type of the value.
         state: &'static str,
     },
+    /// A handler asks with a form that no client could show.
+    #[cfg(feature = "asking")]
+    #[error("the handler of {handler:?} asks with a form that is none")]
+    Form {
+        /// The name of the tool or prompt, or the URI of the resource.
+        handler: String,
+        /// Which type it is, and why.
+        #[source]
+        source: crate::ask::InvalidForm,
+    },
     /// A completer is for an argument or variable that is not there.
     #[error("{handler:?} has no argument {argument:?} to complete")]
     Completer {

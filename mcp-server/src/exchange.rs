@@ -143,7 +143,8 @@ impl Exchange {
     ///
     /// `parts` reach the handler as they are; in particular the caller is the one given there.
     ///
-    /// The message is checked, and the handler called, before this returns; the future has it do its work.
+    /// The message is checked, and the handler called, before this returns; the future has it do its work. Only where
+    /// states are good for one use does the future call the handler, of a request that brings one.
     /// Dropping the future or the response's body cancels the call.
     ///
     /// # Errors

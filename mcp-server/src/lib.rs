@@ -50,6 +50,9 @@
 //! the schema promises, never leaves: the client gets -32603, and the log says which rules were broken. Results
 //! that say that the tool failed are exempt.
 //!
+//! What has a type of its own is a reference into the schema's `$defs`, unless the type is declared
+//! `#[schemars(inline)]`, for clients that follow no references.
+//!
 //! Schemas are compiled when the server is built, and one that cannot be used is a [`BuildError::Schema`]:
 //!
 //! - in another dialect than 2020-12, which one without `$schema` is in, 2019-09, draft-07, draft-06 or draft-04;

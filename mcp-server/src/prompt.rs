@@ -79,6 +79,15 @@ impl Prompt {
         self
     }
 
+    /// Says that the handler asks the user for a `T` by [`Ask::form`](crate::Ask::form), so that a `T` which no form
+    /// can have is an error when the server is built, not when somebody is to be asked.
+    #[cfg(feature = "asking")]
+    #[must_use]
+    pub fn asks<T: schemars::JsonSchema>(mut self) -> Self {
+        self.needs.form::<T>();
+        self
+    }
+
     /// Suggests values for `argument` while it is typed. Specification: Completion.
     #[must_use]
     pub fn complete<F, Fut, R>(mut self, argument: impl Into<String>, completer: F) -> Self

@@ -188,6 +188,15 @@ macro_rules! setters {
                 self
             }
 
+            /// Says that the handler asks the user for a `T` by [`Ask::form`](crate::Ask::form), so that a `T` which no form
+            /// can have is an error when the server is built, not when somebody is to be asked.
+            #[cfg(feature = "asking")]
+            #[must_use]
+            pub fn asks<T: schemars::JsonSchema>(mut self) -> Self {
+                self.needs.form::<T>();
+                self
+            }
+
             /// How long clients may take what they read for fresh, and whether caches may share it among callers.
             /// Default is no time, and private. A handler that returns a whole
             /// [`ReadResourceResult`](mcp_types::ReadResourceResult) says it there instead. Specification: Caching.

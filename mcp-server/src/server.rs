@@ -9,7 +9,7 @@ use std::time::Duration;
 use mcp_types::{Implementation, JsonMap, RawJson, ResultMeta, ServerCapabilities};
 
 #[cfg(feature = "asking")]
-use crate::ask::{KeyRing, Sealer};
+use crate::ask::{KeyRing, Sealer, SpentStates};
 use crate::builder::ServerBuilder;
 use crate::cors::CorsPolicy;
 #[cfg(feature = "asking")]
@@ -55,6 +55,9 @@ pub(crate) struct Shared {
     /// There as soon as any handler asks.
     #[cfg(feature = "asking")]
     pub(crate) sealer: OnceLock<Sealer>,
+    /// There if states are good for one use.
+    #[cfg(feature = "asking")]
+    pub(crate) spent_states: Option<Arc<dyn SpentStates>>,
     pub(crate) serves: Serves,
     /// Calls that go on without anybody waiting for them.
     pub(crate) detached: Arc<Detached>,

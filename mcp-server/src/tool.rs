@@ -113,6 +113,15 @@ impl Tool {
         self
     }
 
+    /// Says that the handler asks the user for a `T` by [`Ask::form`](crate::Ask::form), so that a `T` which no form
+    /// can have is an error when the server is built, not when somebody is to be asked.
+    #[cfg(feature = "asking")]
+    #[must_use]
+    pub fn asks<T: schemars::JsonSchema>(mut self) -> Self {
+        self.needs.form::<T>();
+        self
+    }
+
     /// Lets the handler run to its end even when the client leaves or the call takes too long: for
     /// payments and the like. It runs in a task of its own; a result that nobody waits for any more goes to
     /// [`ServerBuilder::on_abandoned`](crate::ServerBuilder::on_abandoned).

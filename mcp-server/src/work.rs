@@ -36,6 +36,12 @@ pub struct Abandoned {
 /// Gets what nobody waits for.
 pub(crate) type AbandonedHook = dyn Fn(Abandoned) + Send + Sync;
 
+/// What has to come true before a handler is called; otherwise the answer that it does not get to give.
+pub(crate) type Claim = Pin<Box<dyn Future<Output = Result<(), Answer>> + Send>>;
+
+/// Calls a handler.
+type Start = Box<dyn FnOnce(&Context) -> Working + Send>;
+
 /// A handler's work, which ends with an answer whatever the handler does.
 pub(crate) struct Working {
     context: Context,
@@ -43,6 +49,8 @@ pub(crate) struct Working {
 }
 
 enum State {
+    /// The handler is not called yet; how to, once that is allowed.
+    Claiming(Claim, Option<Start>),
     Running(Work),
     /// The handler runs in a task of its own, which sends what it comes to.
     Detached(oneshot::Receiver<Box<Unheard>>),
@@ -51,6 +59,18 @@ enum State {
 }
 
 impl Working {
+    /// Has `start` begin the work: at once, unless the request has to be [let in](Context::claim) first.
+    pub(crate) fn when_claimed(
+        context: &Context,
+        input: Input<'_>,
+        start: impl FnOnce(&Context, Input<'_>) -> Self + Send + 'static,
+    ) -> Self {
+        let Some(claim) = context.claim() else { return start(context, input) };
+        let input = input.to_owned();
+        let start = move |context: &Context| start(context, input.as_input());
+        Self { context: context.clone(), state: State::Claiming(claim, Some(Box::new(start))) }
+    }
+
     /// Starts the handler: decodes the arguments and calls it. Nothing of it runs yet but what it does before
     /// its future.
     pub(crate) fn start(handler: &dyn ErasedHandler, context: &Context, input: Input<'_>) -> Self {
@@ -79,13 +99,16 @@ impl Working {
 
     fn poll_reply(&mut self, cx: &mut TaskContext<'_>) -> Poll<Reply> {
         let polled = match &mut self.state {
-            State::Running(work) => catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))),
+            State::Running(work) => {
+                self.context.begin_poll(cx.waker());
+                catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx)))
+            }
             State::Replied(reply) => match reply.take() {
                 Some(reply) => return Poll::Ready(*reply),
                 None => return Poll::Pending,
             },
-            // Its reply comes through the channel.
-            State::Detached(_) => return Poll::Pending,
+            // There is none yet, or it comes through the channel.
+            State::Claiming(..) | State::Detached(_) => return Poll::Pending,
         };
         match polled {
             Ok(Poll::Pending) => match self.context.end_round() {
@@ -107,6 +130,25 @@ impl Working {
         }
     }
 
+    /// Begins the work once it may begin; until then there is nothing more to poll.
+    fn poll_claim(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<(), Answer>> {
+        let State::Claiming(claim, start) = &mut self.state else { return Poll::Ready(Ok(())) };
+        // It runs code of a user.
+        let polled = catch_unwind(AssertUnwindSafe(|| claim.as_mut().poll(cx)));
+        let claimed = match polled {
+            Ok(polled) => ready!(polled),
+            Err(panic) => Err(Answer::of(&self.context, panicked(panic))),
+        };
+        let start = start.take();
+        self.discard();
+        if claimed.is_ok()
+            && let Some(start) = start
+        {
+            *self = start(&self.context);
+        }
+        Poll::Ready(claimed)
+    }
+
     /// Drops the handler's future, whose destructors may panic as well.
     fn discard(&mut self) {
         let state = std::mem::replace(&mut self.state, State::Replied(None));
@@ -121,6 +163,9 @@ impl Future for Working {
     type Output = Answer;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Answer> {
+        if let Err(refused) = ready!(self.poll_claim(cx)) {
+            return Poll::Ready(refused);
+        }
         let State::Detached(receiver) = &mut self.state else {
             return self.poll_reply(cx).map(|reply| Answer::of(&self.context, reply));
         };
@@ -145,14 +190,13 @@ impl Drop for Working {
 
 /// Moves `work` into a task of its own that goes on when the exchange ends.
 pub(crate) fn run_to_completion(
-    shared: &Arc<Shared>,
-    tool: &Arc<ToolEntry>,
+    tool: Arc<ToolEntry>,
     context: &Context,
     mut work: Working,
     permit: Option<Permit>,
 ) -> Working {
     let (sender, receiver) = oneshot::channel();
-    let (shared, tool, its_context) = (Arc::clone(shared), Arc::clone(tool), context.clone());
+    let (shared, its_context) = (Arc::clone(context.shared()), context.clone());
     let going = Detached::begin(&shared.detached);
     tokio::spawn(async move {
         // It is under way for as long as it runs, whoever waits for it.

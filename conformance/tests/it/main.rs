@@ -1,4 +1,4 @@
-//! Our server and client against other implementations, each in a process of its own.
+//! Our server and client against each other, and against other implementations, each in a process of its own.
 //!
 //! What `peers/README.md` describes has to be installed. Where it is not, these tests say that they
 //! were skipped; with `CI` set they fail.
@@ -12,6 +12,7 @@
 
 mod interop;
 mod official;
+mod rounds;
 mod stdio;
 mod steps;
 mod support;

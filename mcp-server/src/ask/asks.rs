@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use mcp_types::{
@@ -12,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::seal::{Binding, LIFETIME, Payload, SealError, Sealer};
+use super::spent::StateId;
 
 /// How often one request may come back for answers: more than any dialogue that a person bears. Loops of answers that
 /// never fit end here.
@@ -29,6 +31,10 @@ pub(crate) struct Request {
 /// The questions and answers of one request.
 pub(crate) struct Asks {
     request: Request,
+    /// The state that the request came with, and when it expires, in seconds since the Unix epoch.
+    brought: Option<(StateId, u64)>,
+    /// Whether answers count only once, and so only with a state.
+    single_use: bool,
     state: Mutex<State>,
 }
 
@@ -41,11 +47,23 @@ struct State {
     carried: Carried,
     /// The answers that came with this request.
     responses: BTreeMap<String, RawJson>,
-    /// What was asked in this round and is still open, in order.
-    open: Vec<(String, InputRequest)>,
+    /// What is waited for in this round, in order.
+    open: Vec<Open>,
     /// The questions of this round by their keys.
     questions: BTreeMap<String, u64>,
     fault: Option<String>,
+    /// Who polls the handler, and whether that is under way.
+    waker: Option<Waker>,
+    polled: bool,
+}
+
+/// Something that the client is to bring.
+struct Open {
+    key: String,
+    /// `None` asks for nothing but to come back.
+    question: Option<InputRequest>,
+    /// How many futures wait for it.
+    waiting: usize,
 }
 
 /// What a sealed state holds.
@@ -72,22 +90,35 @@ impl Asks {
         request: Request,
         responses: &InputResponses,
         sealed: Option<&str>,
+        single_use: bool,
     ) -> Result<Self, SealError> {
-        let mut state = State {
-            answered: !responses.is_empty(),
-            responses: responses.iter().map(|(key, json)| (key.into(), json.clone())).collect(),
-            ..State::default()
-        };
+        let mut state = State::default();
+        let mut brought = None;
         if let Some(text) = sealed {
             let opened = sealer.open(&request.binding(), text, now())?;
             state.round = opened.round;
             state.carried = serde_json::from_slice(&opened.data).or(Err(SealError::Malformed))?;
+            brought = Some((StateId::of(opened.tag), opened.expires));
         }
-        Ok(Self { request, state: Mutex::new(state) })
+        // Without a state nothing would tell an answer that is given for the second time.
+        if brought.is_some() || !single_use {
+            state.answered = !responses.is_empty();
+            state.responses =
+                responses.iter().map(|(key, json)| (key.into(), json.clone())).collect();
+        }
+        Ok(Self { request, brought, single_use, state: Mutex::new(state) })
     }
 
-    /// The answer to `question`, if there is one that `read` can make something of; otherwise it is asked in this
-    /// round.
+    /// The state that the request came with, and when it expires, in seconds since the Unix epoch.
+    pub(super) const fn brought(&self) -> Option<(StateId, u64)> {
+        self.brought
+    }
+
+    pub(super) const fn method(&self) -> &'static str {
+        self.request.method
+    }
+
+    /// The answer to `question`, if there is one that `read` can make something of.
     pub(super) fn answer<T>(
         &self,
         key: &str,
@@ -95,11 +126,7 @@ impl Asks {
         read: fn(&InputRequest, &RawJson) -> Option<T>,
     ) -> Option<T> {
         let mut state = self.lock();
-        let digest = digest(question);
-        if *state.questions.entry(key.to_owned()).or_insert(digest) != digest {
-            state.fail(format!("two questions have the key {key:?}"));
-            return None;
-        }
+        let digest = state.put(key, Some(question))?;
         if let Some((asked, response)) = state.carried.answers.get(key)
             && *asked == digest
             && let Some(answer) = read(question, response)
@@ -116,10 +143,60 @@ impl Asks {
             state.carried.answers.insert(key.to_owned(), (digest, response));
             return Some(answer);
         }
-        if !state.open.iter().any(|(open, _)| open == key) {
-            state.open.push((key.to_owned(), question.clone()));
-        }
         None
+    }
+
+    /// Whether the client has come back since `key` sent it away.
+    pub(super) fn came_back(&self, key: &str) -> bool {
+        let mut state = self.lock();
+        let Some(digest) = state.put(key, None) else { return false };
+        let carried = &mut state.carried;
+        if carried.answers.get(key).is_some_and(|(sent, _)| *sent == digest) {
+            return true;
+        }
+        if carried.pending.get(key) == Some(&digest) {
+            carried.answers.insert(key.to_owned(), (digest, serde_json::Value::Null.into()));
+            return true;
+        }
+        false
+    }
+
+    /// Has the round end with this, for as long as somebody waits for it.
+    pub(super) fn wait(&self, key: &str, question: Option<&InputRequest>) {
+        let mut state = self.lock();
+        match state.open.iter_mut().find(|open| open.key == key) {
+            Some(open) => open.waiting += 1,
+            None => {
+                let question = question.cloned();
+                state.open.push(Open { key: key.to_owned(), question, waiting: 1 });
+            }
+        }
+        if !state.polled {
+            // Nobody would look before the call has taken too long, and the task would be there for ever.
+            state.fail(format!("{key:?} is awaited outside of the handler, in a task of its own"));
+            let waker = state.waker.take();
+            drop(state);
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+    }
+
+    /// Notes that the handler is polled, until [`end_round`](Self::end_round).
+    pub(crate) fn begin_poll(&self, waker: &Waker) {
+        let mut state = self.lock();
+        state.polled = true;
+        state.waker.get_or_insert_with(|| waker.clone()).clone_from(waker);
+    }
+
+    /// One who waited has given up.
+    pub(super) fn give_up(&self, key: &str) {
+        self.lock().open.retain_mut(|open| {
+            if open.key == key {
+                open.waiting -= 1;
+            }
+            open.waiting > 0
+        });
     }
 
     pub(super) fn remembered<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
@@ -151,6 +228,7 @@ impl Asks {
     /// What a handler that waits ends its round with; `None` when it waits for something else.
     pub(crate) fn end_round(&self, sealer: &Sealer) -> Option<Result<InputRequired, ErrorObject>> {
         let mut state = self.lock();
+        state.polled = false;
         if let Some(fault) = state.fault.take() {
             tracing::error!(target = &*self.request.target, fault, "a handler cannot ask that");
             return Some(Err(ErrorObject::internal_error("Internal error")));
@@ -163,11 +241,12 @@ impl Asks {
                 "No answers that fit came in {MAX_ROUNDS} rounds"
             ))));
         }
-        let sealed = state.seal(&self.request, sealer);
-        let open = std::mem::take(&mut state.open);
-        let requests: InputRequests = open.into_iter().collect();
+        let sealed = state.seal(&self.request, sealer, self.single_use);
+        let open = std::mem::take(&mut state.open).into_iter();
+        let requests: InputRequests =
+            open.filter_map(|open| Some((open.key, open.question?))).collect();
         Some(sealed.and_then(|sealed| {
-            // There are open questions, so it is not empty.
+            // Where there is no open question there is a state, so it is not empty.
             InputRequired::new(requests, sealed)
                 .map_err(|error| ErrorObject::internal_error(error.to_string()))
         }))
@@ -184,18 +263,31 @@ impl State {
         self.fault.get_or_insert(fault);
     }
 
-    /// The state for the next round. A first round that keeps nothing does without: then the client may come back
-    /// to any instance, whatever its keys.
+    /// Notes what has the key in this round; the digest of the question. `None` if it is another one's already.
+    fn put(&mut self, key: &str, question: Option<&InputRequest>) -> Option<u64> {
+        let digest = digest(question);
+        if *self.questions.entry(key.to_owned()).or_insert(digest) != digest {
+            self.fail(format!("two questions have the key {key:?}"));
+            return None;
+        }
+        Some(digest)
+    }
+
+    /// The state for the next round. A first round that only asks does without, unless states are counted: then the
+    /// client may come back to any instance, whatever its keys.
     fn seal(
         &mut self,
         request: &Request,
         sealer: &Sealer,
+        single_use: bool,
     ) -> Result<Option<RequestState>, ErrorObject> {
         let keeps = !self.carried.answers.is_empty() || !self.carried.remembered.is_empty();
-        if self.round == 0 && !self.answered && !keeps {
+        let only_asks = self.open.iter().all(|open| open.question.is_some());
+        if self.round == 0 && !self.answered && !keeps && only_asks && !single_use {
             return Ok(None);
         }
-        let questions = self.open.iter().map(|(key, question)| (key.clone(), digest(question)));
+        let questions =
+            self.open.iter().map(|open| (open.key.clone(), digest(open.question.as_ref())));
         self.carried.pending = questions.collect();
         let data = serde_json::to_vec(&self.carried).map_err(|error| {
             tracing::error!(%error, "a request state has no form in JSON");
@@ -235,9 +327,9 @@ impl Request {
 }
 
 /// Tells questions apart, the same on every instance. FNV-1a: what it guards is sealed, so nobody can choose it.
-fn digest(question: &InputRequest) -> u64 {
+fn digest(question: Option<&InputRequest>) -> u64 {
     // Questions are strings, numbers and JSON, which always encode.
-    let json = serde_json::to_vec(question).unwrap_or_default();
+    let json = serde_json::to_vec(&question).unwrap_or_default();
     json.iter().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3)
     })

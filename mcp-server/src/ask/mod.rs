@@ -33,6 +33,10 @@
 //!   that opens only for the same caller, method, target and arguments, within the hour. Where there is more than one
 //!   instance, or a restart must not matter, give all of them the same
 //!   [keys](crate::ServerBuilder::state_keys).
+//! - A state can be used more than once within that hour, by whoever sends the same request again. Where nothing may
+//!   be redeemed twice, have the server [remember](crate::ServerBuilder::single_use_states) which were used.
+//! - A round may also end without a question, with [`Ask::come_back`]: the client takes along what is known, and brings
+//!   it to whichever instance serves it next.
 //! - Answers that do not fit are asked for again, up to [`MAX_ROUNDS`] rounds.
 //! - A client that did not declare what an ask needs is answered with -32021.
 //!
@@ -41,6 +45,7 @@
 mod asks;
 mod form;
 mod seal;
+mod spent;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -60,6 +65,8 @@ pub(crate) use asks::{Asks, Request};
 pub use form::{InvalidForm, assert_form};
 pub(crate) use seal::Sealer;
 pub use seal::{InvalidKey, Key, KeyRing};
+pub(crate) use spent::claim;
+pub use spent::{Claiming, LocalSpentStates, SpentStates, StateId};
 
 use crate::context::Context;
 use crate::handler::{FromContext, HandlerError, Needs};
@@ -67,8 +74,8 @@ use crate::handler::{FromContext, HandlerError, Needs};
 /// Asks the client. Take it as an argument of a handler of a tool, a prompt or a resource; see [the
 /// module](self) for how it works.
 ///
-/// The futures are to be awaited in the handler itself, not in a task of their own, where nobody would notice that
-/// they wait.
+/// The futures are to be awaited in the handler itself, not in a task of their own, which the end of a round would not
+/// reach: that is a fault of the handler, and ends the request with -32603.
 #[derive(Clone, Debug)]
 pub struct Ask(Context);
 
@@ -99,7 +106,8 @@ impl Ask {
     ///
     /// `T` is a flat struct of strings, numbers, booleans, enums without data, and lists of such enums; what is an
     /// `Option` need not be filled in. [`assert_form`] tells in a test whether it is one; here a `T` that is none ends
-    /// the request with -32603.
+    /// the request with -32603, unless the tool [said](crate::Tool::asks) that it asks for it: then the server is not
+    /// built.
     pub fn form<T>(&self, key: &str, message: impl Into<String>) -> Asking<Elicited<T>>
     where
         T: DeserializeOwned + JsonSchema + Send + 'static,
@@ -185,13 +193,26 @@ impl Ask {
         }
     }
 
+    /// Ends the round without a question: the client is to send the request again, and what was answered and
+    /// remembered goes with it. It may arrive at another instance, where there is less to do. In the rounds to come this
+    /// is ready at once, until [`again`](Self::again) forgets it.
+    ///
+    /// A client may come back at once and need not come back at all.
+    pub fn come_back(&self, key: &str) -> ComingBack {
+        ComingBack(self.wait(key))
+    }
+
     fn ask<T>(
         &self,
         key: &str,
         question: Result<InputRequest, InvalidForm>,
         read: Read<T>,
     ) -> Asking<T> {
-        Asking { context: self.0.clone(), key: key.to_owned(), question, read }
+        Asking { wait: self.wait(key), question, read }
+    }
+
+    fn wait(&self, key: &str) -> Wait {
+        Wait { context: self.0.clone(), key: key.to_owned(), waits: false }
     }
 }
 
@@ -199,8 +220,7 @@ impl Ask {
 #[derive(Debug)]
 #[must_use = "nothing is asked until it is awaited"]
 pub struct Asking<T> {
-    context: Context,
-    key: String,
+    wait: Wait,
     question: Result<InputRequest, InvalidForm>,
     read: Read<T>,
 }
@@ -212,23 +232,81 @@ impl<T> Future for Asking<T> {
     type Output = T;
 
     fn poll(self: Pin<&mut Self>, _: &mut TaskContext<'_>) -> Poll<T> {
-        let Some(asks) = self.context.asks() else { return Poll::Pending };
-        match &self.question {
-            Ok(question) => match asks.answer(&self.key, question, self.read) {
-                Some(answer) => Poll::Ready(answer),
-                // Nobody has to be woken: whoever polls the handler looks whether it asks.
-                None => Poll::Pending,
-            },
+        let Self { wait, question, read } = self.get_mut();
+        match question {
+            Ok(question) => {
+                let answer = wait.asks().and_then(|asks| asks.answer(&wait.key, question, *read));
+                wait.until(answer, Some(question))
+            }
             Err(error) => {
-                asks.fail(&self.key, error);
+                if let Some(asks) = wait.asks() {
+                    asks.fail(&wait.key, error);
+                }
                 Poll::Pending
             }
         }
     }
 }
 
+/// A client that may have come back already. Await it in the handler.
+#[derive(Debug)]
+#[must_use = "nobody is sent away until it is awaited"]
+pub struct ComingBack(Wait);
+
+impl Future for ComingBack {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut TaskContext<'_>) -> Poll<()> {
+        let wait = &mut self.get_mut().0;
+        let back = wait.asks().is_some_and(|asks| asks.came_back(&wait.key));
+        wait.until(back.then_some(()), None)
+    }
+}
+
+/// A future that waits for the client. It ends the round only while it lives: what lost a race is not asked.
+#[derive(Debug)]
+struct Wait {
+    context: Context,
+    key: String,
+    waits: bool,
+}
+
+impl Wait {
+    fn asks(&self) -> Option<&Asks> {
+        self.context.asks()
+    }
+
+    /// Nobody has to be woken: whoever polls the handler looks whether it waits for the client.
+    fn until<T>(&mut self, answer: Option<T>, question: Option<&InputRequest>) -> Poll<T> {
+        if let Some(answer) = answer {
+            return Poll::Ready(answer);
+        }
+        if !std::mem::replace(&mut self.waits, true)
+            && let Some(asks) = self.asks()
+        {
+            asks.wait(&self.key, question);
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        if self.waits
+            && let Some(asks) = self.asks()
+        {
+            asks.give_up(&self.key);
+        }
+    }
+}
+
 impl FromContext for Ask {
     fn from_context(context: &Context) -> Result<Self, HandlerError> {
+        // Building the server looked at what it needs; a handler that hides it would wait for ever.
+        if context.asks().is_none() {
+            tracing::error!(target = context.target(), "asks, and did not say so: `Ask::needs`");
+            return Err(HandlerError::generic());
+        }
         Ok(Self(context.clone()))
     }
 
@@ -236,6 +314,9 @@ impl FromContext for Ask {
         needs.asks = true;
     }
 }
+
+/// What a client reads of a state that is not honoured, whatever the reason.
+pub(crate) const REFUSED: &str = "the request state is not one of this request, or expired";
 
 fn form_of(question: &InputRequest) -> Option<&ElicitationSchema> {
     match question {

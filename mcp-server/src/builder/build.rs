@@ -60,6 +60,8 @@ impl ServerBuilder {
             on_abandoned: self.on_abandoned,
             #[cfg(feature = "asking")]
             sealer: self.state_keys.map(Sealer::new).map_or_else(OnceLock::new, OnceLock::from),
+            #[cfg(feature = "asking")]
+            spent_states: self.spent_states,
             serves,
             detached: Arc::default(),
             hosts_are_chosen,

@@ -13,7 +13,7 @@ use serde::Serialize;
 use reach::Reach;
 
 #[cfg(feature = "asking")]
-use crate::ask::KeyRing;
+use crate::ask::{KeyRing, SpentStates};
 use crate::caller::RequestParts;
 use crate::limits::Limits;
 use crate::method::Method;
@@ -49,6 +49,8 @@ pub struct ServerBuilder {
     bus: Arc<dyn Bus>,
     #[cfg(feature = "asking")]
     state_keys: Option<KeyRing>,
+    #[cfg(feature = "asking")]
+    spent_states: Option<Arc<dyn SpentStates>>,
 }
 
 impl ServerBuilder {
@@ -83,6 +85,8 @@ impl ServerBuilder {
             bus: Arc::new(LocalBus::new()),
             #[cfg(feature = "asking")]
             state_keys: None,
+            #[cfg(feature = "asking")]
+            spent_states: None,
         }
     }
 
@@ -246,14 +250,14 @@ impl ServerBuilder {
         self
     }
 
-    /// Declares logging, for tools that are [added later](Server::edit). It is declared anyway where a handler can log.
+    /// Declares logging, for tools that are [added later](crate::Server::edit). It is declared anyway where a handler can log.
     #[must_use]
     pub const fn logging(mut self) -> Self {
         self.declares_logging = true;
         self
     }
 
-    /// Declares completions, for prompts and templates that are [added later](Server::edit). They are declared anyway where
+    /// Declares completions, for prompts and templates that are [added later](crate::Server::edit). They are declared anyway where
     /// something has a completer.
     #[must_use]
     pub const fn completions(mut self) -> Self {
@@ -327,6 +331,25 @@ impl ServerBuilder {
     #[must_use]
     pub fn state_keys(mut self, keys: KeyRing) -> Self {
         self.state_keys = Some(keys);
+        self
+    }
+
+    /// Honours no state of handlers that [ask](crate::ask) twice: `store` remembers which were used. Default is that a
+    /// state can be used until it expires.
+    ///
+    /// A state is taken before the handler runs. One that was used before is answered like one that does not open, with
+    /// -32602; a store that fails, with -32603. Every round then has a state, and answers without one are not heeded
+    /// but asked for again, so that no answer counts twice either. States that a handler makes
+    /// [by hand](crate::Answers) are its own to count.
+    ///
+    /// So a client that loses a response after its state was taken cannot ask for that round again: it begins anew,
+    /// without a state, and is asked everything again. What a handler did in the lost round has been done; a tool that
+    /// must be able to tell keeps a record under a key of its own. Specification: Multi Round-Trip Requests,
+    /// Server Requirements.
+    #[cfg(feature = "asking")]
+    #[must_use]
+    pub fn single_use_states(mut self, store: Arc<dyn SpentStates>) -> Self {
+        self.spent_states = Some(store);
         self
     }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use mcp_types::{InputResponses, RequestId, RequestMeta, RequestState};
 
 use super::HandlerError;
+#[cfg(feature = "asking")]
+use crate::ask::InvalidForm;
 use crate::context::{Context, Log, Progress};
 use crate::state::StateType;
 use crate::{Caller, PeerAddr, Server};
@@ -51,6 +53,9 @@ pub struct Needs {
     /// Whether the handler asks, and its answers are looked after here.
     #[cfg(feature = "asking")]
     pub(crate) asks: bool,
+    /// The first form that it asks with and that cannot be one.
+    #[cfg(feature = "asking")]
+    pub(crate) invalid_form: Option<InvalidForm>,
     /// Whether the handler looks after answers itself.
     pub(crate) answers: bool,
 }
@@ -59,6 +64,14 @@ impl Needs {
     /// A shared value of type `T`; a server without one is not built.
     pub fn state<T: Send + Sync + 'static>(&mut self) {
         self.states.push(StateType::of::<T>());
+    }
+
+    /// That `T` can be asked for by a form; otherwise a server with such a handler is not built.
+    #[cfg(feature = "asking")]
+    pub fn form<T: schemars::JsonSchema>(&mut self) {
+        if let Err(error) = crate::ask::assert_form::<T>() {
+            self.invalid_form.get_or_insert(error);
+        }
     }
 
     /// That the server declares the logging capability.
@@ -171,7 +184,7 @@ impl FromContext for Answers {
 impl<T: Send + Sync + 'static> FromContext for Arc<T> {
     fn from_context(context: &Context) -> Result<Self, HandlerError> {
         // Building the server checked it; a handler that hides what it needs ends here.
-        context.states().get().ok_or_else(|| {
+        context.state().ok_or_else(|| {
             tracing::error!(state = std::any::type_name::<T>(), "no such shared value");
             HandlerError::generic()
         })

@@ -38,7 +38,8 @@
 //! Every request carries all that it needs, so any instance can answer any of them, without sticky sessions:
 //!
 //! - The states of handlers that ask are sealed by a key: give all instances the same
-//!   `state_keys`, and replace them one after the other, as the key ring describes.
+//!   `state_keys`, and replace them one after the other, as the key ring describes. Where states are good for one use
+//!   (`single_use_states`), all instances ask one store which were used.
 //! - Cursors are good on every instance that lists the same in the same order.
 //! - Subscriptions hear of changes in other instances through a shared [`Bus`](crate::Bus).
 //! - [Edits](crate::Server::edit) are made in each instance.

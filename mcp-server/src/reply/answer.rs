@@ -7,6 +7,8 @@ use serde::Serialize;
 use super::{Body, Framing, JSON};
 use crate::context::Context;
 use crate::handler::{Handled, Reply};
+#[cfg(feature = "asking")]
+use crate::rejection::Rejection;
 use crate::work::Unheard;
 
 /// The response to a request as it goes out, and the HTTP status for it while nothing was sent.
@@ -57,6 +59,14 @@ impl Answer {
         let message = ErrorMessage::new(Some(context.request_id().clone()), error);
         // Its parts were decoded from JSON or made of strings, which always encode.
         Self::new(status, serde_json::to_vec(&message).unwrap_or_default())
+    }
+
+    /// What a rejection makes that came to light after the ladder.
+    #[cfg(feature = "asking")]
+    pub(crate) fn refused(rejection: &Rejection) -> Self {
+        // It is made of strings, which always encode.
+        let json = serde_json::to_vec(&rejection.message()).unwrap_or_default();
+        Self::new(rejection.status(), json)
     }
 
     /// What an encoded result makes.

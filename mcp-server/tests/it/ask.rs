@@ -1,6 +1,6 @@
 //! Asking the client: rounds on the wire, as bytes of requests and their answers.
 
-use mcp_server::types::{CreateMessageParams, SamplingMessage};
+use mcp_server::types::{CreateMessageParams, ElicitAction, SamplingMessage};
 use mcp_server::{
     Answers, Args, Ask, Caller, Elicited, Key, KeyRing, Prompt, Resource, ServerBuilder, Tool,
 };
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{Post, Running, builder, meta};
+use crate::support::{Post, Running, builder, capable, meta};
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Name {
-    name: String,
+pub(crate) struct Name {
+    pub(crate) name: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -23,15 +23,16 @@ struct Age {
 }
 
 /// A request of `method` by a client that can do everything.
-fn post(method: &str, mut params: Value) -> Post {
-    let mut meta = meta();
-    meta["io.modelcontextprotocol/clientCapabilities"] =
-        json!({ "elicitation": { "form": {}, "url": {} }, "sampling": {}, "roots": {} });
-    params["_meta"] = meta;
+pub(crate) fn post(method: &str, mut params: Value) -> Post {
+    params["_meta"] = capable_of_everything();
     Post::rpc(method, params)
 }
 
-fn call(tool: &str, more: Value) -> Post {
+pub(crate) fn capable_of_everything() -> Value {
+    capable(json!({ "elicitation": { "form": {}, "url": {} }, "sampling": {}, "roots": {} }))
+}
+
+pub(crate) fn call(tool: &str, more: Value) -> Post {
     let mut params = json!({ "name": tool });
     for (key, value) in more.as_object().unwrap() {
         params[key] = value.clone();
@@ -39,11 +40,11 @@ fn call(tool: &str, more: Value) -> Post {
     post("tools/call", params)
 }
 
-fn accept(content: Value) -> Value {
+pub(crate) fn accept(content: Value) -> Value {
     json!({ "action": "accept", "content": content })
 }
 
-async fn greet(ask: Ask) -> String {
+pub(crate) async fn greet(ask: Ask) -> String {
     match ask.form::<Name>("name", "Who are you?").await {
         Elicited::Accept(Name { name }) => format!("Hello, {name}!"),
         Elicited::Decline => "declined".to_owned(),
@@ -51,15 +52,15 @@ async fn greet(ask: Ask) -> String {
     }
 }
 
-async fn start(builder: ServerBuilder) -> Running {
+pub(crate) async fn start(builder: ServerBuilder) -> Running {
     Running::build(builder.state_keys(KeyRing::new(Key::new(&[7; 32])))).await
 }
 
-async fn result(running: &Running, post: &Post) -> Value {
+pub(crate) async fn result(running: &Running, post: &Post) -> Value {
     running.ask(post).await.result()
 }
 
-fn text(result: &Value) -> &str {
+pub(crate) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{result}"))
 }
 
@@ -87,7 +88,8 @@ async fn one_question_needs_no_state() {
     }
 }
 
-/// What is missing or does not fit is asked for again; what is no object at all is refused.
+/// What is missing or does not fit is asked for again; what is no object at all is refused. M1: an answer is the bare
+/// result.
 #[tokio::test]
 async fn answers_that_do_not_fit_are_asked_for_again() {
     let running = start(builder().tool(Tool::new("greet", greet))).await;
@@ -96,6 +98,7 @@ async fn answers_that_do_not_fit_are_asked_for_again() {
         json!({ "name": accept(json!({ "name": 5 })) }),
         json!({ "name": accept(json!({})) }),
         json!({ "name": { "action": "dance" } }),
+        json!({ "name": { "method": "elicitation/create", "result": accept(json!({ "name": "Ada" })) } }),
         json!({ "name": {} }),
     ] {
         let asked = result(&running, &call("greet", json!({ "inputResponses": answers }))).await;
@@ -115,7 +118,7 @@ async fn answers_that_do_not_fit_are_asked_for_again() {
     }
 }
 
-/// Loops of answers that never fit come to an end.
+/// M5: loops of answers that never fit come to an end.
 #[tokio::test]
 async fn rounds_have_a_ceiling() {
     let running = start(builder().tool(Tool::new("greet", greet))).await;
@@ -278,7 +281,8 @@ async fn prompts_and_resources_ask_as_well() {
     ] {
         let asked = result(&running, &post(method, params.clone())).await;
         assert_eq!(asked["resultType"], "input_required");
-        assert!(asked.get("ttlMs").is_none(), "an interim result carries no caching hints");
+        // K3: an interim result is not to be kept, and says nothing of how long.
+        assert!(asked.get("ttlMs").is_none() && asked.get("cacheScope").is_none());
         let mut params = params;
         params["inputResponses"] = json!({ "name": accept(json!({ "name": "Ada" })) });
         let done = result(&running, &post(method, params)).await;
@@ -293,6 +297,10 @@ async fn what_cannot_be_asked_is_an_internal_error() {
         let (a, b) = tokio::join!(ask.form::<Name>("k", "One?"), ask.form::<Name>("k", "Two?"));
         format!("{a:?} {b:?}")
     });
+    let mixed = Tool::new("mixed", async |ask: Ask| {
+        let (a, ()) = tokio::join!(ask.form::<Name>("k", "One?"), ask.come_back("k"));
+        format!("{a:?}")
+    });
     let nested = Tool::new("nested", async |ask: Ask| {
         #[derive(Debug, Deserialize, JsonSchema)]
         struct Outer {
@@ -304,8 +312,8 @@ async fn what_cannot_be_asked_is_an_internal_error() {
         let kept = ask.remember("much", async { "x".repeat(100_000) }).await;
         format!("{} {:?}", kept.len(), ask.form::<Name>("k", "What?").await)
     });
-    let running = start(builder().tools([twice, nested, large])).await;
-    for (tool, names) in [("twice", false), ("nested", false), ("large", true)] {
+    let running = start(builder().tools([twice, mixed, nested, large])).await;
+    for (tool, names) in [("twice", false), ("mixed", false), ("nested", false), ("large", true)] {
         let reply = running.ask(&call(tool, json!({}))).await;
         assert_eq!((reply.status, reply.code()), (200, Some(-32603)), "{tool}");
         assert_eq!(reply.message()["error"].to_string().contains("much"), names);
@@ -330,20 +338,27 @@ async fn a_question_can_be_put_again() {
     assert_eq!(asked["inputRequests"]["pay"]["method"], "elicitation/create");
 }
 
-/// Raw access for handlers that build their questions by hand.
+/// M3: raw access for handlers that build their questions by hand.
 #[tokio::test]
 async fn answers_by_hand() {
     let tool = Tool::new("raw", async |answers: Answers| {
         let state = answers.state.map(|state| state.as_str().to_owned());
-        format!("{state:?} {}", answers.responses.len())
+        let typed = answers
+            .responses
+            .elicitation("a")
+            .map(|answer| answer.is_ok_and(|a| a.action == ElicitAction::Accept));
+        format!("{state:?} {typed:?} {}", answers.responses.len())
     });
     let running = start(builder().tool(tool)).await;
-    let more = json!({ "inputResponses": { "a": {} }, "requestState": "anything" });
-    assert_eq!(text(&result(&running, &call("raw", more)).await), "Some(\"anything\") 1");
-    assert_eq!(text(&result(&running, &call("raw", json!({}))).await), "None 0");
+    let more = json!({ "inputResponses": { "a": accept(json!({})) }, "requestState": "anything" });
+    assert_eq!(
+        text(&result(&running, &call("raw", more)).await),
+        "Some(\"anything\") Some(true) 1"
+    );
+    assert_eq!(text(&result(&running, &call("raw", json!({}))).await), "None None 0");
 }
 
-/// Keys are rotated in stages without losing a state.
+/// M7: keys are rotated in stages without losing a state.
 #[tokio::test]
 async fn keys_rotate() {
     let (old, new) = (|| Key::new(&[1; 32]), || Key::new(&[2; 32]));

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_server::{Limits, Progress, Tool};
-use serde_json::json;
+use mcp_server::{Args, Limits, Progress, Tool};
+use serde_json::{Value, json};
 
 use crate::support::{Conn, H2, Post, Running, builder, h2_request, limits, message, ok, within};
 
@@ -62,6 +62,32 @@ async fn bodies_are_bounded() {
         200,
         "others live"
     );
+}
+
+/// T13: characters may be split between pieces of a body, wherever its bytes are.
+#[tokio::test]
+async fn a_body_may_be_split_within_a_character() {
+    let echo = Tool::new("echo", async |Args(arguments): Args<Value>| arguments["a"].to_string());
+    let running =
+        Running::build(builder().tool(echo.input_schema(json!({ "type": "object" })))).await;
+    let text = "ü☃𝄞é".repeat(20);
+    let post = Post::call("echo", json!({ "a": text }));
+    for size in 1..6 {
+        let mut conn = running.connect().await;
+        conn.send(&post.chunked(size)).await;
+        assert_eq!(conn.reply().await.tool_text(), json!(text).to_string(), "{size}");
+    }
+    let bytes = post.bytes();
+    let inside = bytes.len() - 21;
+    assert!(!post.content().is_ascii());
+    for at in inside - 4..inside + 4 {
+        let mut conn = running.connect().await;
+        conn.send(&bytes[..at]).await;
+        // So that the server has read what is there before the rest comes.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        conn.send(&bytes[at..]).await;
+        assert_eq!(conn.reply().await.tool_text(), json!(text).to_string(), "{at}");
+    }
 }
 
 /// T12: an endless body is answered while it still comes.

@@ -31,6 +31,7 @@ async fn a_server_that_cannot_be_served_is_not_built() {
         (annotated(json!({ "type": "string", "x-mcp-header": "a b" })), "x-mcp-header"),
         (annotated(json!({ "type": "string", "x-mcp-header": "ü" })), "x-mcp-header"),
         (annotated(json!({ "type": "string", "x-mcp-header": 5 })), "x-mcp-header"),
+        // H12.
         (annotated(json!({ "type": "number", "x-mcp-header": "P" })), "x-mcp-header"),
         (
             annotated(

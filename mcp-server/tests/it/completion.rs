@@ -1,6 +1,7 @@
 //! Completion: suggestions for the arguments of prompts and the variables of templates.
 
 use std::io;
+use std::sync::Arc;
 
 use mcp_server::types::{Completion, ErrorObject, LoggingLevel};
 use mcp_server::{
@@ -359,4 +360,40 @@ async fn completers_have_a_context() {
     let methods: Vec<_> = events.iter().map(|event| event["method"].as_str()).collect();
     assert_eq!(methods, [Some("notifications/progress"), Some("notifications/message"), None]);
     assert_eq!(completion(&reply), all(&["1"]));
+}
+
+/// M10: a completer has no way to ask: the specification lets only tools, prompts and resources do so.
+#[cfg(feature = "asking")]
+#[tokio::test]
+async fn completers_do_not_ask() {
+    use mcp_server::{Ask, FromContext};
+
+    let asks = Prompt::new("p", async |_: Ask, _: Args<Code>| "ok")
+        .complete("language", async |typed: Completing| {
+            [Ask::from_context(&typed.context).is_err().to_string()]
+        });
+    let running = Running::build(builder().prompt(asks)).await;
+    let reply = running.ask(&complete(prompt("p"), "language", "")).await;
+    assert_eq!(completion(&reply), all(&["true"]));
+}
+
+/// Completers share what handlers share.
+#[tokio::test]
+async fn completers_reach_shared_values() {
+    let languages = Arc::new(vec!["rust".to_owned(), "ruby".to_owned()]);
+    let shares = Prompt::new("p", async |_: Args<Code>| "ok").complete(
+        "language",
+        async |typed: Completing| {
+            assert!(typed.state::<String>().is_none() && typed.context.state::<u8>().is_none());
+            let languages = typed.state::<Vec<String>>().unwrap();
+            languages
+                .iter()
+                .filter(|name| name.starts_with(&typed.value))
+                .cloned()
+                .collect::<Vec<_>>()
+        },
+    );
+    let running = Running::build(builder().prompt(shares).state(languages)).await;
+    let reply = running.ask(&complete(prompt("p"), "language", "rus")).await;
+    assert_eq!(completion(&reply), all(&["rust"]));
 }

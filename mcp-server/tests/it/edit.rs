@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_server::{
-    Announces, Args, BuildError, Edit, Log, Prompt, Resource, ResourceTemplate, Server,
-    ServerBuilder, Tool,
+    Announces, Args, BuildError, Edit, Prompt, Resource, ResourceTemplate, Server, ServerBuilder,
+    Tool,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::support::{Bell, Conn, Post, Running, builder, capable, within};
+use crate::support::{Bell, Conn, Post, Running, builder, within};
 
 fn says(name: impl Into<String>, text: &'static str) -> Tool {
     Tool::new(name, move || async move { text })
@@ -374,12 +374,13 @@ async fn what_is_dropped_by_an_edit_may_edit() {
 #[tokio::test]
 async fn a_tool_that_asks_can_come_later() {
     let (server, running) = start(builder().announces(Announces::new().tools())).await;
-    let asks = Tool::new("asks", async |ask: mcp_server::Ask, _: Log| {
+    let asks = Tool::new("asks", async |ask: mcp_server::Ask, _: mcp_server::Log| {
         let roots = ask.roots("where").await;
         format!("{} roots", roots.len())
     });
     server.edit().add_tool(asks).apply().unwrap();
-    let mut params = json!({ "name": "asks", "_meta": capable(json!({ "roots": {} })) });
+    let mut params =
+        json!({ "name": "asks", "_meta": crate::support::capable(json!({ "roots": {} })) });
     let first = running.ask(&Post::rpc("tools/call", params.clone())).await.result();
     assert_eq!(first["resultType"], "input_required");
     params["inputResponses"] = json!({ "where": { "roots": [{ "uri": "file:///a" }] } });

@@ -48,6 +48,33 @@ async fn ids_are_echoed_with_type_and_value() {
     }
 }
 
+/// T14: whatever is wrong behind the envelope, the answer says whose it is.
+#[tokio::test]
+async fn errors_carry_the_id() {
+    let able = Tool::new("able", async || "ok")
+        .requires(serde_json::from_value(json!({ "elicitation": {} })).unwrap());
+    let running = Running::start(server([able])).await;
+    let with = |method: &str, params: Value| Post::with_id("\"a\"", method, params);
+    let mut old = meta();
+    old["io.modelcontextprotocol/protocolVersion"] = json!("1900-01-01");
+    let older = with("tools/list", json!({ "_meta": old }));
+    for (post, status, code) in [
+        (with("tools/call", json!({ "name": "none" })), 400, -32602),
+        (with("tools/call", json!({ "name": "able", "arguments": 5 })), 400, -32602),
+        (with("tools/list", json!({ "cursor": 5 })), 400, -32602),
+        (older.set("MCP-Protocol-Version", "1900-01-01"), 400, -32022),
+        (with("tools/list", json!({ "_meta": null })), 400, -32602),
+        (with("tools/list", json!({})).remove("Mcp-Method"), 400, -32020),
+        (with("tools/call", json!({ "name": "able" })), 400, -32021),
+        (with("subscriptions/listen", json!({})), 400, -32602),
+        (with("no/such", json!({})), 404, -32601),
+    ] {
+        let reply = running.ask(&post).await;
+        assert_eq!((reply.status, reply.code()), (status, Some(code)), "{}", reply.text());
+        assert_eq!(reply.message()["id"], "a", "{code}");
+    }
+}
+
 /// J3, and what else is no id.
 #[tokio::test]
 async fn what_is_no_id_is_refused_and_not_echoed() {

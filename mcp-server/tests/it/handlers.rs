@@ -45,7 +45,7 @@ fn text(text: &str) -> Value {
     json!([{ "type": "text", "text": text }])
 }
 
-/// What a result is for each type that a handler may return.
+/// What a result is for each type that a handler may return. J14: it always has its content, and a question none.
 #[tokio::test]
 async fn every_return_type() {
     let complete = |content: Value| json!({ "resultType": "complete", "content": content });
@@ -147,6 +147,51 @@ async fn input_schemas_come_from_the_arguments() {
     assert_eq!(tool.definition().output_schema, None);
     let nothing: Value = Tool::new("t", async || "ok").definition().input_schema.decode().unwrap();
     assert_eq!(nothing, json!({ "type": "object", "additionalProperties": false }));
+}
+
+/// X2, X5: a member that may be anything has a schema that allows anything, and what has a name of its own is referred
+/// to where it is defined, in the same schema.
+#[tokio::test]
+async fn schemas_of_anything_and_of_named_types() {
+    #[derive(Deserialize, JsonSchema)]
+    #[schemars(inline)]
+    #[expect(dead_code, reason = "only its schema matters")]
+    struct Inline {
+        a: u8,
+    }
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema matters")]
+    struct Outer {
+        inline: Option<Inline>,
+        any: Value,
+        map: HashMap<String, Value>,
+        one: Pair,
+        many: Vec<Pair>,
+        itself: Option<Box<Self>>,
+    }
+    let tool = Tool::new("t", async |_: Args<Outer>| Structured(json!({ "any": [1] })));
+    let schema: Value = tool.definition().input_schema.decode().unwrap();
+    let any = &schema["properties"]["any"];
+    assert!(any == &json!(true) || any == &json!({}), "{any}");
+    assert_eq!(schema["properties"]["map"]["additionalProperties"], true);
+    assert_eq!(schema["properties"]["one"]["$ref"], "#/$defs/Pair");
+    let text = schema.to_string();
+    let refs = text.matches("\"$ref\":\"").count();
+    assert_eq!((refs, text.matches("\"$ref\":\"#/$defs/").count()), (refs, refs));
+    assert!(schema["properties"]["inline"].to_string().contains("\"a\""));
+    let running = Running::start(server([tool])).await;
+    let one = json!({ "a": 1 });
+    // References to the whole hold for what is inside as well.
+    let inner = json!({ "any": 1, "map": {}, "one": {}, "many": [] });
+    let outer = json!({ "any": 1, "map": {}, "one": one, "many": [], "itself": inner });
+    let reply = running.ask(&Post::call("t", outer)).await;
+    assert_eq!(reply.result()["isError"], true);
+    assert!(reply.tool_text().contains("one"), "{}", reply.tool_text());
+    for any in [json!(null), json!(5), json!([{}]), json!({ "a": {} })] {
+        let arguments = json!({ "any": any, "map": { "a": any }, "one": one, "many": [one] });
+        let reply = running.ask(&Post::call("t", arguments)).await;
+        assert_eq!(reply.result()["structuredContent"], json!({ "any": [1] }), "{any}");
+    }
 }
 
 /// X6: the model reads what was wrong with its arguments; it is no protocol error.

@@ -30,8 +30,18 @@ struct Row {
 #[tokio::test]
 async fn each_check_answers_and_the_first_to_fail_wins() {
     let running = Running::start(server()).await;
-    let rows =
-        [head(), body(), version(), meta_rows(), agreement(), names(), target(), params(), call()];
+    let rows = [
+        head(),
+        body(),
+        version(),
+        meta_rows(),
+        agreement(),
+        names(),
+        target(),
+        params(),
+        call(),
+        mirrored(),
+    ];
     let mut wrong = Vec::new();
     for row in rows.into_iter().flatten() {
         let mut conn = running.connect().await;
@@ -90,7 +100,8 @@ async fn refusals_carry_their_data() {
     assert_eq!(reply.field("allow"), Some("POST"));
 }
 
-/// T15: a legacy client learns the versions from whatever refuses it.
+/// T15, L7: a legacy client learns the versions from whatever refuses it; there is no version, this one included, that
+/// `initialize` agrees on.
 #[tokio::test]
 async fn a_refused_initialize_names_the_versions() {
     let running = Running::start(server()).await;
@@ -102,12 +113,14 @@ async fn a_refused_initialize_names_the_versions() {
     });
     let bare = Post::bare(message("1", "initialize", params.clone()));
     let modern = Post::rpc("initialize", json!({}));
+    let eager = Post::rpc("initialize", json!({ "protocolVersion": "2026-07-28" }));
     let table = [
         (bare.clone(), 400, -32020),
         (bare.set("MCP-Protocol-Version", "2025-06-18"), 400, -32022),
         (Post::rpc("initialize", params), 400, -32602),
         (modern.clone().set("Mcp-Method", "initialise"), 400, -32020),
         (modern, 404, -32601),
+        (eager, 404, -32601),
     ];
     for (post, status, code) in table {
         let reply = running.ask(&post).await;
@@ -199,6 +212,7 @@ fn body() -> Vec<Row> {
     ]
 }
 
+/// H9: no header is a mismatch, whatever else is missing.
 fn version() -> Vec<Row> {
     let old =
         |params: Value| Post::rpc("tools/list", params).set("MCP-Protocol-Version", "2025-11-25");
@@ -245,6 +259,7 @@ fn version() -> Vec<Row> {
     ]
 }
 
+/// H9: a header without a `_meta` is no way to say it.
 fn meta_rows() -> Vec<Row> {
     let with = |key: &str, value: Value| {
         let mut meta = meta();
@@ -402,18 +417,53 @@ fn call() -> Vec<Row> {
             "failed",
             able(json!({ "n": 1, "region": "eu" })).add("Mcp-Param-Region", "eu"),
         ),
-        // Unknown ones are ignored, and integers are numbers (H12).
+        // Unknown ones are ignored.
         text("23 unknown header", "failed", able(json!({ "n": 1 })).add("Mcp-Param-Other", "x")),
-        text(
-            "23 integers",
-            "failed",
-            able(json!({ "n": 1, "zone": 42 })).add("Mcp-Param-Zone", "42.0"),
-        ),
         text(
             "23 encoded",
             "failed",
             able(json!({ "n": 1, "region": "世" })).add("Mcp-Param-Region", "=?base64?5LiW?="),
         ),
+    ]
+}
+
+/// H3, H12: what is compared is what a header stands for; a value that looks encoded has to be encoded.
+fn mirrored() -> Vec<Row> {
+    let call = |member: &str, value: Value, header: &str, sent: &str| {
+        let mut params = call_params("strict", json!({ "n": 1, member: value }));
+        params["_meta"] = capable(json!({ "elicitation": {} }));
+        Post::rpc("tools/call", params).add(&format!("Mcp-Param-{header}"), sent)
+    };
+    let literal = || json!("=?base64?literal?=");
+    let nested = || json!({ "deep": { "er": 7 } });
+    let matches =
+        |name, post: Post| Row { code: None, ..row(name, 200, 0, Some("1"), "failed", &post) };
+    let differs = |name, post: Post| row(name, 400, -32020, Some("1"), "Mcp-Param-", &post);
+    let unsafe_integer = || json!(9_007_199_254_740_993_u64);
+    vec![
+        matches(
+            "23 a literal like an encoded value",
+            call("region", literal(), "Region", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="),
+        ),
+        differs("19 the same, as it is", call("region", literal(), "Region", "=?base64?literal?=")),
+        differs(
+            "19 the same, and it decodes",
+            call("region", json!("=?base64?aGk=?="), "Region", "=?base64?aGk=?="),
+        ),
+        matches("23 integers", call("zone", json!(42), "Zone", "42.0")),
+        matches("23 integers, turned round", call("zone", json!(42.0), "Zone", "42")),
+        differs("19 integers", call("zone", json!(42), "Zone", "42.5")),
+        differs("19 no integer", call("zone", json!(42), "Zone", "forty-two")),
+        differs(
+            "19 an integer that is not safe",
+            call("zone", unsafe_integer(), "Zone", "9007199254740993"),
+        ),
+        differs("19 its neighbour", call("zone", unsafe_integer(), "Zone", "9007199254740992")),
+        matches("23 boolean", call("dry", json!(true), "Dry", "true")),
+        differs("19 boolean's case", call("dry", json!(true), "Dry", "True")),
+        matches("23 nested", call("where", nested(), "Deeper", "7")),
+        differs("19 nested", call("where", nested(), "Deeper", "8")),
+        differs("19 at another path", call("er", json!(7), "Deeper", "7")),
     ]
 }
 
@@ -460,6 +510,10 @@ fn server() -> Server {
             "n": { "type": "integer" },
             "region": { "type": "string", "x-mcp-header": "Region" },
             "zone": { "type": "integer", "x-mcp-header": "Zone" },
+            "dry": { "type": "boolean", "x-mcp-header": "Dry" },
+            "where": { "type": "object", "properties": { "deep": { "type": "object", "properties": {
+                "er": { "type": "integer", "x-mcp-header": "Deeper" },
+            } } } },
         },
     });
     let elicitation = ClientCapabilities {

@@ -88,7 +88,7 @@ async fn what_is_over_the_limit_is_refused() {
     }
 }
 
-/// Exchanges that end give their place back, however they end.
+/// Exchanges that end give their place back, however they end; T13: a client that leaves while it sends included.
 #[tokio::test]
 async fn every_end_gives_its_place_back() {
     let begun = Bell::new();

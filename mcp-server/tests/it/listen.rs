@@ -207,7 +207,8 @@ async fn what_is_no_subscription_is_refused() {
     }
 }
 
-/// A stream whatever the mode: nothing else could carry it.
+/// T11: a stream whatever the mode, since nothing else could carry it, with its first event at once and the headers
+/// that have proxies pass it on.
 #[tokio::test]
 async fn the_mode_has_no_say() {
     for mode in [ResponseMode::Auto, ResponseMode::Sse, ResponseMode::Json] {

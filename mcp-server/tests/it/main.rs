@@ -30,12 +30,17 @@ mod ladder;
 mod limits;
 mod listen;
 mod lists;
+mod load;
 mod logs;
 mod methods;
+#[cfg(feature = "asking")]
+mod once;
 mod pipe;
 mod prompts;
 mod reply;
 mod resources;
+#[cfg(feature = "asking")]
+mod rounds;
 mod serve;
 mod service;
 mod stall;

@@ -4,15 +4,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
-use mcp_server::{Args, Progress, ServeError, Tool};
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use mcp_server::{Progress, ServeError, Tool};
+use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
 
 use crate::support::{
-    Bell, Conn, Flag, H2, Post, Running, builder, h2_request, meta, ok, server, tool_text, watched,
+    Bell, Flag, H2, Post, Running, builder, h2_request, meta, ok, server, tool_text, watched,
     within,
 };
 
@@ -199,92 +196,6 @@ async fn http2_without_tls() {
     go.ring();
     let rest = within(response.into_body().collect()).await.unwrap().to_bytes();
     assert!(rest.windows(4).any(|found| found == b"done"), "{rest:?}");
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct Tag {
-    tag: String,
-}
-
-/// Answers, ids and notifications never cross between calls, however many are under way on how few connections.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn answers_do_not_cross() {
-    let echo = Tool::new("echo", async |progress: Progress, Args(Tag { tag }): Args<Tag>| {
-        for step in 0..tag.len() % 3 {
-            progress.report_with(step, None, &tag);
-            tokio::task::yield_now().await;
-        }
-        tag
-    });
-    let running = Running::start(server([echo])).await;
-    let mut clients = JoinSet::new();
-    for client in 0..4 {
-        clients.spawn(one_by_one(running.connect().await, client));
-        clients.spawn(many_at_once(H2::open(running.addr).await, client + 4));
-    }
-    while let Some(client) = within(clients.join_next()).await {
-        client.unwrap();
-    }
-}
-
-/// Calls of one client.
-const EACH: usize = 400;
-
-async fn one_by_one(mut conn: Conn, client: usize) {
-    for n in 0..EACH {
-        let (tag, post) = tagged(client, n);
-        let reply = conn.ask(&post).await;
-        let messages = if reply.is_stream() { reply.events() } else { vec![reply.message()] };
-        check(&tag, &messages);
-    }
-}
-
-async fn many_at_once(mut h2: H2, client: usize) {
-    let mut calls = JoinSet::new();
-    for n in 0..EACH {
-        let (tag, post) = tagged(client, n);
-        let call = h2.begin(h2_request("localhost", &post));
-        calls.spawn(async move {
-            let response = call.await.unwrap();
-            let streams = response.headers()["content-type"] == "text/event-stream";
-            let body = response.into_body().collect().await.unwrap().to_bytes();
-            let text = str::from_utf8(&body).unwrap();
-            let messages: Vec<_> = match streams {
-                true => text.lines().filter_map(|line| line.strip_prefix("data: ")).collect(),
-                false => vec![text],
-            };
-            let messages: Vec<_> =
-                messages.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
-            check(&tag, &messages);
-        });
-        // All of them together stay below what one caller may have.
-        while calls.len() > 50 {
-            calls.join_next().await.unwrap().unwrap();
-        }
-    }
-    while let Some(call) = calls.join_next().await {
-        call.unwrap();
-    }
-}
-
-/// A call whose every part carries one tag.
-fn tagged(client: usize, n: usize) -> (String, Post) {
-    let tag = format!("{client}-{n}-{}", "x".repeat(n % 5));
-    let mut meta = meta();
-    meta["progressToken"] = json!(tag);
-    let params = json!({ "name": "echo", "arguments": { "tag": tag }, "_meta": meta });
-    let post = Post::with_id(&json!(tag).to_string(), "tools/call", params);
-    (tag, post)
-}
-
-fn check(tag: &str, messages: &[Value]) {
-    let (answer, events) = messages.split_last().unwrap();
-    assert_eq!((&answer["id"], tool_text(answer).as_str()), (&json!(tag), tag));
-    assert_eq!(events.len(), tag.len() % 3);
-    for event in events {
-        let params = &event["params"];
-        assert_eq!((&params["progressToken"], &params["message"]), (&json!(tag), &json!(tag)));
-    }
 }
 
 /// A payment under way is waited for even when nobody else waits for it.

@@ -43,7 +43,7 @@ async fn ask(running: &Running, role: &str, method: &str, params: Value) -> Repl
     running.ask(&Post::rpc(method, params).add("X-Role", role)).await
 }
 
-/// F: unknown and forbidden cannot be told apart, and the one who may sees all.
+/// X11: unknown and forbidden cannot be told apart, and the one who may sees all.
 #[tokio::test]
 async fn what_is_hidden_is_unknown_on_every_way() {
     let running = Running::build(both()).await;

@@ -4,7 +4,7 @@
 //! A sealed state is encrypted and authenticated with AES-256-GCM-SIV (RFC 8452), which stays safe should a
 //! nonce ever repeat. It opens only for the caller, method, target and arguments it was made for, until it
 //! expires, and under a key of the [`KeyRing`]. It can be used more than once within that time: a server
-//! that must not honour one twice has to remember which it has seen.
+//! that must not honour one twice remembers their tags, see [`SpentStates`](super::SpentStates).
 //!
 //! The text is URL-safe base64 without padding, decoded strictly: one version byte, eight that name the
 //! key, twelve of nonce, then the ciphertext and its tag.
@@ -54,6 +54,8 @@ pub(crate) struct Opened {
     pub(crate) expires: u64,
     /// The server's own bytes.
     pub(crate) data: Vec<u8>,
+    /// What no other state has.
+    pub(crate) tag: [u8; TAG],
 }
 
 impl Sealer {
@@ -126,7 +128,7 @@ impl Sealer {
         if now >= expires {
             return Err(SealError::Expired);
         }
-        Ok(Opened { round: u32::from_le_bytes(*round), expires, data: data.to_vec() })
+        Ok(Opened { round: u32::from_le_bytes(*round), expires, data: data.to_vec(), tag: *tag })
     }
 }
 
