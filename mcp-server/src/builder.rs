@@ -13,6 +13,7 @@ use serde::Serialize;
 
 #[cfg(feature = "asking")]
 use crate::ask::{KeyRing, Sealer};
+use crate::detached::Abandoned;
 use crate::error::BuildError;
 use crate::ladder::head::HeadPolicy;
 use crate::limits::{FOR_EVER, Limits};
@@ -22,11 +23,10 @@ use crate::registry::{Listing, Parts, Registry};
 use crate::rejection::SUPPORTED;
 use crate::reply::ResponseMode;
 use crate::resource::{Resource, ResourceTemplate};
-use crate::server::{Identity, Server, Serves, Shared};
+use crate::server::{Hooks, Identity, Server, Serves, Shared};
 use crate::state::States;
 use crate::subscription::{Announces, Bus, LocalBus, Subscriptions};
 use crate::tool::Tool;
-use crate::work::{Abandoned, AbandonedHook};
 
 /// Builds a [`Server`]. What is not set has the default that its setter names.
 pub struct ServerBuilder {
@@ -46,7 +46,7 @@ pub struct ServerBuilder {
     limits: Limits,
     mode: ResponseMode,
     keep_alive: Duration,
-    on_abandoned: Option<Box<AbandonedHook>>,
+    pub(crate) hooks: Hooks,
     announces: Announces,
     bus: Arc<dyn Bus>,
     #[cfg(feature = "asking")]
@@ -86,7 +86,7 @@ impl ServerBuilder {
             limits: Limits::default(),
             mode: ResponseMode::default(),
             keep_alive: Self::KEEP_ALIVE,
-            on_abandoned: None,
+            hooks: Hooks::default(),
             announces: Announces::new(),
             bus: Arc::new(LocalBus::new()),
             #[cfg(feature = "asking")]
@@ -306,7 +306,7 @@ impl ServerBuilder {
     /// any more. Default is a line in the log.
     #[must_use]
     pub fn on_abandoned(mut self, hook: impl Fn(Abandoned) + Send + Sync + 'static) -> Self {
-        self.on_abandoned = Some(Box::new(hook));
+        self.hooks.on_abandoned = Some(Box::new(hook));
         self
     }
 
@@ -382,7 +382,7 @@ impl ServerBuilder {
             limits: self.limits.representable(),
             mode: self.mode,
             keep_alive: self.keep_alive.min(FOR_EVER),
-            on_abandoned: self.on_abandoned,
+            hooks: self.hooks,
             #[cfg(feature = "asking")]
             sealer,
             serves,

@@ -8,14 +8,16 @@ use http::{Extensions, HeaderMap};
 use mcp_types::Notification as _;
 use mcp_types::{
     ClientCapabilities, ErrorObject, Implementation, InputRequired, LogMessageParams, LoggingLevel,
-    NotificationMessage, Number, ProgressParams, RawJson, RequestId, RequestMeta, notification,
+    Method, NotificationMessage, Number, ProgressParams, RawJson, RequestId, RequestMeta,
+    TraceContext, notification,
 };
 use serde::Serialize;
 
 #[cfg(feature = "asking")]
 use crate::ask::Asks;
 use crate::caller::{Caller, RequestParts};
-use crate::handler::{Answers, ResourceInfo};
+use crate::completion::Completer;
+use crate::handler::{Answers, Handled, ResourceInfo};
 use crate::ladder::Brought;
 use crate::metadata::Metadata;
 use crate::registry::{PromptEntry, Reader, ToolEntry};
@@ -29,7 +31,10 @@ use crate::state::States;
 /// A clone that outlives the call, in a task of its own, still tells what it knew, and what it
 /// emits goes nowhere.
 #[derive(Clone)]
-pub struct Context(Arc<Inner>);
+pub struct Context(Arc<Inner>, Added);
+
+/// The extensions of the request with those that layers added, where they did.
+type Added = Option<Arc<Extensions>>;
 
 struct Inner {
     id: RequestId,
@@ -48,7 +53,35 @@ pub(crate) enum Subject {
     Tool(Arc<ToolEntry>),
     Prompt(Arc<PromptEntry>),
     Resource(Box<str>, Arc<Reader>),
-    Completion,
+    /// Without a completer there is nothing to suggest.
+    Completion(Option<Arc<dyn Completer>>),
+}
+
+impl Subject {
+    pub(crate) const fn method(&self) -> Method {
+        match self {
+            Self::Tool(_) => Method::CallTool,
+            Self::Prompt(_) => Method::GetPrompt,
+            Self::Resource(..) => Method::ReadResource,
+            Self::Completion(_) => Method::Complete,
+        }
+    }
+
+    /// The tool, if it is one.
+    pub(crate) const fn tool(&self) -> Option<&Arc<ToolEntry>> {
+        if let Self::Tool(tool) = self { Some(tool) } else { None }
+    }
+
+    /// Whether `handled` is what its handlers come to.
+    pub(crate) const fn comes_to(&self, handled: &Handled) -> bool {
+        matches!(
+            (self, handled),
+            (Self::Tool(_), Handled::Tool(_))
+                | (Self::Prompt(_), Handled::Prompt(_))
+                | (Self::Resource(..), Handled::Resource(_))
+                | (Self::Completion(_), Handled::Completion(_))
+        )
+    }
 }
 
 impl Context {
@@ -60,7 +93,7 @@ impl Context {
         subject: Subject,
         shared: Arc<Shared>,
     ) -> Self {
-        Self(Arc::new(Inner {
+        let inner = Inner {
             id,
             meta,
             parts,
@@ -70,7 +103,8 @@ impl Context {
             #[cfg(feature = "asking")]
             asks: None,
             shared,
-        }))
+        };
+        Self(Arc::new(inner), None)
     }
 
     /// The same with the answers that a client brought back, as they came.
@@ -116,9 +150,15 @@ impl Context {
         &self.0.id
     }
 
-    /// The `_meta` of the request, with its trace context.
+    /// The `_meta` of the request, as it came.
     pub fn meta(&self) -> &RequestMeta {
         self.0.meta.whole()
+    }
+
+    /// The trace that the request belongs to, as far as its `_meta` names one: to go along with what is asked of other
+    /// servers. What is malformed is left out. Specification: Overview, OpenTelemetry trace context.
+    pub fn trace_context(&self) -> TraceContext {
+        crate::span::valid(self.meta().trace_context())
     }
 
     /// Who the client says it is; for display and logs, not for decisions.
@@ -138,7 +178,12 @@ impl Context {
 
     /// The extensions of the HTTP request, by which layers hand things to handlers.
     pub fn extensions(&self) -> &Extensions {
-        &self.0.parts.extensions
+        self.1.as_deref().unwrap_or(&self.0.parts.extensions)
+    }
+
+    /// The extensions that this and its clones from now on have.
+    pub(crate) fn extensions_mut(&mut self) -> &mut Extensions {
+        Arc::make_mut(self.1.get_or_insert_with(|| Arc::new(self.0.parts.extensions.clone())))
     }
 
     /// The address of the peer, where it is known. Behind a proxy that is the proxy's.
@@ -173,8 +218,12 @@ impl Context {
             Subject::Tool(tool) => &tool.name,
             Subject::Prompt(prompt) => &prompt.name,
             Subject::Resource(uri, _) => uri,
-            Subject::Completion => "",
+            Subject::Completion(_) => "",
         }
+    }
+
+    pub(crate) fn subject(&self) -> &Subject {
+        &self.0.subject
     }
 
     /// What is known of the resource that is read.
@@ -183,7 +232,7 @@ impl Context {
             Subject::Resource(uri, reader) => {
                 ResourceInfo { uri, mime_type: reader.mime_type.as_deref(), cache: reader.cache }
             }
-            Subject::Tool(_) | Subject::Prompt(_) | Subject::Completion => {
+            Subject::Tool(_) | Subject::Prompt(_) | Subject::Completion(_) => {
                 ResourceInfo { uri: "", mime_type: None, cache: UNHINTED }
             }
         }

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, Response};
-use mcp_transport::json::Message;
-use mcp_types::{Method, RequestId};
+use mcp_transport::json::{Message, Request};
+use mcp_types::RequestId;
+use tracing::Span;
 
 #[cfg(feature = "asking")]
 use crate::ask::Asks;
 use crate::caller::RequestParts;
-use crate::completion::Completing;
 use crate::context::{Context, Subject};
-use crate::handler::Input;
 use crate::ladder::{self, Brought, Call, Target};
 use crate::metadata::Metadata;
 use crate::permit::Permit;
@@ -19,8 +18,9 @@ use crate::registry::Answering;
 use crate::rejection::{Reason, Rejection};
 use crate::reply::{self, Answer, Body, Outbox, Plan, Respond};
 use crate::server::Shared;
+use crate::span;
 use crate::subscription::{self, Group, Subscription};
-use crate::work::{Working, run_to_completion};
+use crate::work::{Given, Working};
 
 /// What an exchange comes to without waiting: a whole response, one still to be made, or a stream without end.
 pub(crate) enum Begun {
@@ -39,109 +39,97 @@ pub(crate) fn begin(
     permit: &mut Option<Permit>,
     group: Option<&Group>,
 ) -> Begun {
-    let begun = match message {
+    match message {
         Message::Request(request) => {
-            let headers: Option<&HeaderMap> = plan.http.then_some(&parts.headers);
-            ladder::climb(shared, headers, plan.sse, request)
-                .and_then(|call| dispatch(shared, call, parts, plan, permit, group))
+            let span = span::of(shared, &request, &parts, plan.http);
+            let _entered = span.enter();
+            let opening = Opening { shared, parts, plan, span: &span };
+            opening.answer(request, permit, group).unwrap_or_else(|rejection| {
+                span::refused(&span, &rejection);
+                Begun::Done(rejection.into_response())
+            })
         }
         // None that a client sends over HTTP means anything in this revision.
-        Message::Notification(_) => Ok(Begun::Done(reply::accepted())),
-        Message::Response(_) => Err(Rejection::new(Reason::Response)),
-    };
-    begun.unwrap_or_else(|rejection| Begun::Done(rejection.into_response()))
+        Message::Notification(_) => Begun::Done(reply::accepted()),
+        Message::Response(_) => Begun::Done(Rejection::new(Reason::Response).into_response()),
+    }
 }
 
-/// Routes a call to what answers it.
-fn dispatch(
-    shared: &Arc<Shared>,
-    call: Call<'_>,
-    parts: RequestParts,
-    plan: Plan,
-    permit: &mut Option<Permit>,
-    group: Option<&Group>,
-) -> Result<Begun, Rejection> {
-    let Call { id, meta, target } = call;
-    let opening = Opening { shared, meta, parts, plan };
-    let (context, work) = match target {
-        Target::Encoded(result) => {
-            return Ok(Begun::Done(plan.reply(Answer::encoded(&id, result))));
-        }
-        Target::CallTool { tool, arguments, brought } => {
-            let subject = Subject::Tool(Arc::clone(&tool));
-            let context = opening.context(id, subject, Method::CallTool, &brought)?;
-            let work = Working::start(&*tool.handler, &context, Input::Json(arguments));
-            let work = if tool.to_completion {
-                run_to_completion(shared, &tool, &context, work, permit.take())
-            } else {
-                work
-            };
-            (context, work)
-        }
-        Target::GetPrompt { prompt, arguments, brought } => {
-            let subject = Subject::Prompt(Arc::clone(&prompt));
-            let context = opening.context(id, subject, Method::GetPrompt, &brought)?;
-            let work = Working::start(&*prompt.handler, &context, Input::Texts(&arguments));
-            (context, work)
-        }
-        Target::ReadResource { uri, reader, variables, brought } => {
-            let subject = Subject::Resource(uri, Arc::clone(&reader));
-            let context = opening.context(id, subject, Method::ReadResource, &brought)?;
-            let work = Working::start(&*reader.handler, &context, Input::Texts(&variables));
-            (context, work)
-        }
-        Target::Complete { completer, value, arguments } => {
-            let none = Brought::default();
-            let context = opening.context(id, Subject::Completion, Method::Complete, &none)?;
-            let completing = Completing { value, arguments, context: context.clone() };
-            let work = Working::complete(completer.as_deref(), completing);
-            (context, work)
-        }
-        Target::Listen { wanted } => {
-            let parts = &opening.parts;
-            return subscription::open(shared, id, wanted, parts, permit, group)
-                .map(Begun::Listening);
-        }
-    };
-    Ok(Begun::Working(Respond::new(context, work, plan)))
-}
-
-/// What the contexts of all calls are made from.
+/// What there is besides the request itself.
 struct Opening<'a> {
     shared: &'a Arc<Shared>,
-    meta: Metadata,
     parts: RequestParts,
     plan: Plan,
+    span: &'a Span,
 }
 
 impl Opening<'_> {
+    /// Takes a request up the ladder and routes the call that comes of it to what answers it.
+    fn answer(
+        self,
+        request: Request<'_>,
+        permit: &mut Option<Permit>,
+        group: Option<&Group>,
+    ) -> Result<Begun, Rejection> {
+        let Self { shared, plan, span, .. } = self;
+        let headers: Option<&HeaderMap> = plan.http.then_some(&self.parts.headers);
+        let Call { id, meta, target } = ladder::climb(shared, headers, plan.sse, request)?;
+        span::served(span, &meta);
+        let (subject, given, brought) = match target {
+            Target::Encoded(result) => {
+                return Ok(Begun::Done(plan.reply(Answer::encoded(&id, result))));
+            }
+            Target::CallTool { tool, arguments, brought } => {
+                (Subject::Tool(tool), Given::Json(arguments.into()), brought)
+            }
+            Target::GetPrompt { prompt, arguments, brought } => {
+                (Subject::Prompt(prompt), Given::Texts(arguments), brought)
+            }
+            Target::ReadResource { uri, reader, variables, brought } => {
+                (Subject::Resource(uri, reader), Given::Texts(variables), brought)
+            }
+            Target::Complete { completer, value, arguments } => {
+                let given = Given::Typed { value, settled: arguments };
+                (Subject::Completion(completer), given, Brought::default())
+            }
+            Target::Listen { wanted } => {
+                return subscription::open(shared, id, wanted, &self.parts, permit, group)
+                    .map(Begun::Listening);
+            }
+        };
+        span::called(span, &subject);
+        let context = self.context(id, meta, subject, &brought)?;
+        let work = Working::begin(&context, given, span, permit);
+        Ok(Begun::Working(Respond::new(context, work, plan, span.clone())))
+    }
+
     /// The context of a call about `subject`.
     fn context(
         self,
         id: RequestId,
+        meta: Metadata,
         subject: Subject,
-        #[cfg_attr(not(feature = "asking"), expect(unused_variables, reason = "binds asks"))]
-        method: Method,
         brought: &Brought<'_>,
     ) -> Result<Context, Rejection> {
         let outbox = Outbox::new(self.plan.streams(), self.shared.limits.queued_events);
         let shared = Arc::clone(self.shared);
-        let context = Context::new(id, self.meta, self.parts, outbox, subject, shared);
+        let context = Context::new(id, meta, self.parts, outbox, subject, shared);
         match brought.answering {
             Answering::Never => Ok(context),
             Answering::ByHand => Ok(context.with_answers(brought)),
             #[cfg(feature = "asking")]
-            Answering::Asks => asking(context, method, brought),
+            Answering::Asks => asking(context, brought),
         }
     }
 }
 
 /// The context of a call whose handler asks, with the answers that its client brought.
 #[cfg(feature = "asking")]
-fn asking(context: Context, method: Method, brought: &Brought<'_>) -> Result<Context, Rejection> {
+fn asking(context: Context, brought: &Brought<'_>) -> Result<Context, Rejection> {
+    let method = context.subject().method().as_str();
     let request = crate::ask::Request {
         principal: context.caller().map(|caller| caller.principal().into()),
-        method: method.as_str(),
+        method,
         target: context.target().into(),
         arguments: brought.arguments.into(),
     };
@@ -151,7 +139,7 @@ fn asking(context: Context, method: Method, brought: &Brought<'_>) -> Result<Con
         Err(error) => {
             tracing::debug!(%error, "a request state was refused");
             let reason = Reason::Params("the request state is not one of this request, or expired");
-            Err(Rejection::of(context.request_id().clone(), method.as_str(), reason))
+            Err(Rejection::of(context.request_id().clone(), method, reason))
         }
     }
 }

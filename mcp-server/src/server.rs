@@ -9,14 +9,16 @@ use mcp_types::{Implementation, RawJson, ResultMeta};
 #[cfg(feature = "asking")]
 use crate::ask::Sealer;
 use crate::builder::ServerBuilder;
+use crate::detached::{AbandonedHook, Detached};
 use crate::ladder::head::HeadPolicy;
+use crate::layer::Next;
 use crate::limits::Limits;
 use crate::permit::Gate;
 use crate::registry::Registry;
 use crate::reply::{Plan, ResponseMode};
+use crate::span::TraceParentHook;
 use crate::state::States;
 use crate::subscription::Subscriptions;
-use crate::work::{AbandonedHook, Detached};
 
 /// A server: tools, what is said about them, and how they are served. A cheap clone.
 ///
@@ -41,7 +43,7 @@ pub(crate) struct Shared {
     pub(crate) subscriptions: Subscriptions,
     pub(crate) mode: ResponseMode,
     pub(crate) keep_alive: Duration,
-    pub(crate) on_abandoned: Option<Box<AbandonedHook>>,
+    pub(crate) hooks: Hooks,
     /// There if any handler asks.
     #[cfg(feature = "asking")]
     pub(crate) sealer: Option<Sealer>,
@@ -51,6 +53,15 @@ pub(crate) struct Shared {
     pub(crate) detached: Arc<Detached>,
     /// Whether somebody has said under which names the server can be reached.
     pub(crate) hosts_are_chosen: bool,
+}
+
+/// Code of a user that calls go through.
+#[derive(Default)]
+pub(crate) struct Hooks {
+    /// Around every handler.
+    pub(crate) layers: Option<Next>,
+    pub(crate) trace_parent: Option<Box<TraceParentHook>>,
+    pub(crate) on_abandoned: Option<Box<AbandonedHook>>,
 }
 
 /// Which families of methods are declared.

@@ -8,6 +8,7 @@ use mcp_types::{ClientCapabilities, Icon, RawJson, ToolAnnotations};
 use serde::Serialize;
 
 use crate::handler::{ErasedHandler, ErasedTool, Needs, ToolHandler};
+use crate::layer::Next;
 
 /// A tool: its handler, and the definition that clients list.
 ///
@@ -19,6 +20,7 @@ pub struct Tool {
     pub(crate) needs: Needs,
     pub(crate) required: ClientCapabilities,
     pub(crate) to_completion: bool,
+    pub(crate) layers: Option<Next>,
     #[cfg(feature = "validation")]
     pub(crate) unchecked: bool,
 }
@@ -42,6 +44,7 @@ impl Tool {
             needs: signature.needs,
             required: ClientCapabilities::default(),
             to_completion: false,
+            layers: None,
             #[cfg(feature = "validation")]
             unchecked: false,
         }

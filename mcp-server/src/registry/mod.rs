@@ -19,6 +19,7 @@ pub(crate) use list::{Entry, List};
 use crate::completion::Completers;
 use crate::error::BuildError;
 use crate::handler::{ErasedHandler, Needs};
+use crate::layer::Next;
 use crate::prompt::Prompt;
 use crate::resource::{Resource, ResourceTemplate};
 use crate::state::States;
@@ -32,6 +33,7 @@ pub(crate) struct ToolEntry {
     pub(crate) headers: ParamHeaders,
     pub(crate) required: ClientCapabilities,
     pub(crate) to_completion: bool,
+    pub(crate) layers: Option<Next>,
     pub(crate) answers: Answering,
 }
 
@@ -200,6 +202,7 @@ fn tools(
             headers,
             required: tool.required,
             to_completion: tool.to_completion,
+            layers: tool.layers,
             answers: Answering::of(&tool.needs),
         };
         list.push(entry).map_err(|entry| BuildError::DuplicateName(entry.name))?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use http::{HeaderValue, Response, StatusCode, header};
 use mcp_transport::media::Accepts;
 
-pub(crate) use answer::{Answer, status_of};
+pub(crate) use answer::Answer;
 pub use body::{Body, StreamLost};
 pub(crate) use outbox::{Closed, Event, Held, Outbox};
 pub(crate) use respond::{Plan, Respond};

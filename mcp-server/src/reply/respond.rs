@@ -8,10 +8,12 @@ use std::time::Duration;
 use http::{Response, StatusCode};
 use mcp_transport::media::Accepts;
 use tokio::time::{Instant, Sleep};
+use tracing::Span;
 
 use super::outbox::Closed;
 use super::{Answer, Body, Held, ResponseMode, SSE_SILENCE};
 use crate::context::Context;
+use crate::span;
 use crate::work::{Working, timed_out};
 
 /// How one exchange is to be replied to.
@@ -66,9 +68,11 @@ impl Plan {
 /// locks held when nobody reads.
 pub(crate) struct Respond {
     context: Context,
-    /// `None` for an exchange that is answered from outside.
+    /// `None` once it has come to its end, or into a task of its own.
     work: Option<Working>,
     plan: Plan,
+    /// That of the request.
+    span: Span,
     timer: Option<Timer>,
 }
 
@@ -81,8 +85,8 @@ struct Timer {
 }
 
 impl Respond {
-    pub(crate) fn new(context: Context, work: impl Into<Option<Working>>, plan: Plan) -> Self {
-        Self { context, work: work.into(), plan, timer: None }
+    pub(crate) const fn new(context: Context, work: Working, plan: Plan, span: Span) -> Self {
+        Self { context, work: Some(work), plan, span, timer: None }
     }
 
     pub(crate) const fn context(&self) -> &Context {
@@ -98,6 +102,7 @@ impl Respond {
         }
         // A status other than 200 says something that a stream cannot.
         let (events, answer) = outbox.settle(answer);
+        span::ended(&self.span, answer.fault);
         if events.is_empty() || answer.status != StatusCode::OK {
             return Ok(self.plan.reply(answer));
         }
@@ -112,7 +117,8 @@ impl Respond {
             .as_ref()
             .map_or_else(|| Instant::now() + self.plan.call_time, |timer| timer.deadline);
         let work = self.work.take().map(|work| {
-            let driven = drive(work, self.context.clone(), deadline, self.plan.call_time);
+            let (context, span) = (self.context.clone(), self.span.clone());
+            let driven = drive(work, context, span, deadline, self.plan.call_time);
             tokio::spawn(driven).abort_handle()
         });
         let keep_alive = self.plan.keep_alive;
@@ -152,7 +158,10 @@ impl Future for Respond {
         }
         match self.context.outbox().poll_held(cx) {
             Held::Closed => Poll::Ready(Err(Closed)),
-            Held::Answer(answer) => Poll::Ready(Ok(self.plan.reply(answer))),
+            Held::Answer(answer) => {
+                span::ended(&self.span, answer.fault);
+                Poll::Ready(Ok(self.plan.reply(answer)))
+            }
             Held::Events => Poll::Ready(Ok(self.commit())),
             Held::Nothing => self.poll_timer(cx),
         }
@@ -167,10 +176,17 @@ impl Drop for Respond {
 }
 
 /// Runs the handler of an open stream until it answers, or the call has taken too long.
-async fn drive(work: Working, context: Context, deadline: Instant, call_time: Duration) {
+async fn drive(
+    work: Working,
+    context: Context,
+    span: Span,
+    deadline: Instant,
+    call_time: Duration,
+) {
     let answer = match tokio::time::timeout_at(deadline, work).await {
         Ok(answer) => answer,
         Err(_) => timed_out(&context, call_time),
     };
+    span::ended(&span, answer.fault);
     context.outbox().finish(answer);
 }
