@@ -137,6 +137,14 @@ impl Context {
         self.0.asks.as_ref()
     }
 
+    /// Forgets what a handler has asked that is called again in the same round.
+    pub(crate) fn restart_round(&self) {
+        #[cfg(feature = "asking")]
+        if let Some(asks) = self.asks() {
+            asks.restart();
+        }
+    }
+
     /// What a handler that waits for the client ends its round with.
     pub(crate) fn end_round(&self) -> Option<Result<InputRequired, ErrorObject>> {
         #[cfg(feature = "asking")]

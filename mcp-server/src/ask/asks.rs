@@ -148,6 +148,14 @@ impl Asks {
         self.lock().fail(format!("{key:?}: {why}"));
     }
 
+    /// Forgets what was asked in this round: the handler runs anew.
+    pub(crate) fn restart(&self) {
+        let mut state = self.lock();
+        state.open.clear();
+        state.questions.clear();
+        state.fault = None;
+    }
+
     /// What a handler that waits ends its round with; `None` when it waits for something else.
     pub(crate) fn end_round(&self, sealer: &Sealer) -> Option<Result<InputRequired, ErrorObject>> {
         let mut state = self.lock();

@@ -92,6 +92,7 @@ impl Call {
     /// The call without layers.
     pub(super) fn handle(self) -> CallFuture {
         let Self { context, given, span, permit } = self;
+        context.restart_round();
         let mut work = Working::handle(&context, given, &span, permit);
         Box::pin(std::future::poll_fn(move |cx| work.poll_outcome(cx).map(Ok)))
     }

@@ -24,15 +24,18 @@ mod exchange;
 mod handlers;
 mod head;
 mod ladder;
+mod layers;
 mod limits;
 mod listen;
 mod lists;
 mod logs;
 mod prompts;
+mod rate_limit;
 mod reply;
 mod resources;
 mod serve;
 mod service;
+mod spans;
 mod stall;
 mod support;
 #[cfg(feature = "validation")]
