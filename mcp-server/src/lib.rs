@@ -61,6 +61,21 @@
 //! Arguments and results may have 16 MiB and 200,000 values, and the work of judging them is bounded. A gateway
 //! whose tools are checked elsewhere leaves all this out with `Tool::danger_skip_validation`.
 //!
+//! # Layers
+//!
+//! What is to be done around calls, from time-outs and rate limits to metrics and authorization, is a
+//! [layer](ServerBuilder::layer) of the server or of [one tool](Tool::layer): any `tower` layer, a
+//! [function](layer::from_fn), or a ready-made [`RateLimit`](layer::RateLimit). [`layer`] tells what they see. HTTP
+//! layers go around the [`McpService`] and see everything, as HTTP.
+//!
+//! # Tracing
+//!
+//! Each request has a span `mcp.request` at INFO, with the fields that OpenTelemetry's semantic conventions for MCP name
+//! (method, tool, version, id, peer, error). It is current in layers and handlers, and ends with the answer; that of a
+//! subscription ends when it is open. The trace of the client is recorded with it, is there for handlers
+//! ([`Context::trace_context`]), and becomes the parent of the span with [`ServerBuilder::trace_parent`]. Where
+//! nobody is interested in the span it costs a few instructions.
+//!
 //! # Subscriptions
 //!
 //! A server that [announces](ServerBuilder::announces) changes keeps a stream open to every client that listens, and
@@ -80,7 +95,7 @@
 //!
 //! The server listens on loopback, answers only to hosts and origins of the loopback interface, and has a
 //! ceiling, in [`Limits`], for everything that a peer can let grow. What loosens this is called
-//! `danger_...`. Headers, arguments and results are not logged.
+//! `danger_...`. Headers, arguments and results are not logged; URIs of resources that are read are in spans.
 
 #[cfg(feature = "asking")]
 pub mod ask;

@@ -51,7 +51,7 @@
 //!
 //! - The handler's errors are data in the outcome. An error of a layer, such as a timeout, is logged, and the client
 //!   gets -32603 without more words; so it does when a layer panics.
-//! - A handler that [asks](crate::ask) ends its round with an outcome that
+//! - A handler that asks the client ends its round with an outcome that
 //!   [requires input](CallOutcome::is_input_required); the next round is another call.
 //! - When the client leaves, or the call takes longer than [`Limits::call_time`](crate::Limits::call_time), the layers
 //!   are dropped with the handler. One that [runs to completion](Tool::run_to_completion) goes on without them; its

@@ -64,6 +64,7 @@ impl Notes {
                     both => panic!("{both:?}"),
                 };
                 let caller = call.caller().is_some();
+                assert!(given == "{}" || !format!("{call:?}").contains(&given), "{call:?}");
                 notes.add(format!(
                     "{name} {} {} {given} {caller}",
                     call.method().as_str(),

@@ -13,6 +13,7 @@ use mcp_server::{
 use serde_json::{Value, json};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::DefaultGuard;
 use tracing::{Dispatch, Event, Metadata, Subscriber};
 
 use crate::support::{Bell, Post, Running, builder, limits, meta, ok};
@@ -99,18 +100,11 @@ impl Subscriber for Spans {
 }
 
 /// Collects the spans of this thread for as long as what it returns is held.
-fn collect() -> (Spans, impl Drop) {
-    struct Guard(
-        #[expect(dead_code)] tracing::subscriber::DefaultGuard,
-        #[expect(dead_code)] Dispatch,
-    );
-    impl Drop for Guard {
-        fn drop(&mut self) {}
-    }
+fn collect() -> (Spans, (DefaultGuard, Dispatch)) {
     let spans = Spans::default();
     // A second one, or else a place that another thread comes to first may stay silent on this one.
     let other = Dispatch::new(Spans::default());
-    (spans.clone(), Guard(tracing::subscriber::set_default(spans), other))
+    (spans.clone(), (tracing::subscriber::set_default(spans), other))
 }
 
 impl Spans {
@@ -164,75 +158,103 @@ fn ok_named(name: &str) -> Tool {
     Tool::new(name, async || "ok")
 }
 
-#[tokio::test]
-async fn every_request_has_a_span() {
-    let (spans, _guard) = collect();
-    let running = Running::build(everything()).await;
-    let tool = |name: &str| Post::call(name, json!({}));
-    let failed = |name: &str, kind: &str, code: Value| {
-        json!({ "otel.name": format!("tools/call {name}"), "mcp.method.name": "tools/call",
-                "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name,
-                "otel.status_code": "ERROR", "error.type": kind, "rpc.response.status_code": code })
-    };
-    let refused = |method: &str, version: Value, code: &str| {
-        json!({ "otel.name": method, "mcp.method.name": method, "mcp.protocol.version": version,
-                "otel.status_code": "ERROR", "error.type": code, "rpc.response.status_code": code })
-    };
-    let plain = |method: &str| json!({ "otel.name": method, "mcp.method.name": method });
-    let old = json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": "2025-11-25",
-                                 "io.modelcontextprotocol/clientCapabilities": {} } });
-    let completion = json!({ "ref": { "type": "ref/prompt", "name": "review" },
-                             "argument": { "name": "x", "value": "" } });
-    for (post, fields) in [
-        (
-            Post::call("ok", json!({ "secret": 1 })),
-            json!({ "otel.name": "tools/call ok", "mcp.method.name": "tools/call",
-                             "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "ok" }),
-        ),
-        (tool("fails"), failed("fails", "tool_error", Value::Null)),
-        (tool("refuses"), failed("refuses", "-31999", json!("-31999"))),
-        (tool("busy"), failed("busy", "-32603", json!("-32603"))),
-        (tool("hangs"), failed("hangs", "-32603", json!("-32603"))),
-        (
-            Post::rpc("prompts/get", json!({ "name": "review" })),
-            json!({ "otel.name": "prompts/get review", "mcp.method.name": "prompts/get",
-                 "gen_ai.prompt.name": "review" }),
-        ),
-        (
-            Post::rpc("resources/read", json!({ "uri": "file:///a" })),
-            json!({ "otel.name": "resources/read", "mcp.method.name": "resources/read",
-                 "mcp.resource.uri": "file:///a" }),
-        ),
-        (Post::rpc("completion/complete", completion), plain("completion/complete")),
-        (Post::rpc("tools/list", json!({})), plain("tools/list")),
-        (Post::rpc("server/discover", json!({})), plain("server/discover")),
-        // What was refused is not named: a peer could invent any number of names.
-        (tool("nothing"), refused("tools/call", Value::Null, "-32602")),
-        (Post::rpc("no/such", json!({})), refused("_OTHER", Value::Null, "-32601")),
-        (
-            Post::rpc("tools/list", old).set("MCP-Protocol-Version", "2025-11-25"),
-            refused("tools/list", Value::Null, "-32022"),
-        ),
-    ] {
+/// Sends each post and compares its span with these fields and those that all have.
+async fn compare(spans: &Spans, running: &Running, table: impl IntoIterator<Item = (Post, Value)>) {
+    for (post, fields) in table {
         running.ask(&post).await;
         let mut span = spans.take();
         assert!(span.remove("client.port").unwrap().parse::<u16>().is_ok());
         assert_eq!(json!(span), expected(fields));
     }
+}
+
+#[tokio::test]
+async fn every_request_has_a_span() {
+    let (spans, _guard) = collect();
+    let running = Running::build(everything()).await;
+    let plain = |method: &str| json!({ "otel.name": method, "mcp.method.name": method });
+    let called = json!({
+        "otel.name": "tools/call ok",
+        "mcp.method.name": "tools/call",
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "ok",
+    });
+    let got = json!({
+        "otel.name": "prompts/get review",
+        "mcp.method.name": "prompts/get",
+        "gen_ai.prompt.name": "review",
+    });
+    let read = json!({
+        "otel.name": "resources/read",
+        "mcp.method.name": "resources/read",
+        "mcp.resource.uri": "file:///a",
+    });
+    let completion = json!({
+        "ref": { "type": "ref/prompt", "name": "review" },
+        "argument": { "name": "x", "value": "" },
+    });
+    let table = [
+        (Post::call("ok", json!({ "secret": 1 })), called),
+        (Post::rpc("prompts/get", json!({ "name": "review" })), got),
+        (Post::rpc("resources/read", json!({ "uri": "file:///a" })), read),
+        (Post::rpc("completion/complete", completion), plain("completion/complete")),
+        (Post::rpc("tools/list", json!({})), plain("tools/list")),
+        (Post::rpc("server/discover", json!({})), plain("server/discover")),
+    ];
+    compare(&spans, &running, table).await;
+
+    let listen = json!({ "notifications": { "toolsListChanged": true } });
     let mut conn = running.connect().await;
-    conn.send(
-        &Post::rpc(
-            "subscriptions/listen",
-            json!({ "notifications": { "toolsListChanged": true } }),
-        )
-        .bytes(),
-    )
-    .await;
+    conn.send(&Post::rpc("subscriptions/listen", listen).bytes()).await;
     conn.stream().await;
     assert_eq!(spans.take()["otel.name"], "subscriptions/listen", "its span ends when it is open");
     running.ask(&Post::bare("{}")).await;
     running.ask(&Post::bare(r#"{"jsonrpc":"2.0","method":"notifications/x"}"#)).await;
     assert!(spans.0.lock().unwrap().spans.is_empty(), "no request, no span");
+}
+
+#[tokio::test]
+async fn a_span_says_how_its_request_failed() {
+    let (spans, _guard) = collect();
+    let running = Running::build(everything()).await;
+    let failed = |name: &str, kind: &str, code: Value| {
+        json!({
+            "otel.name": format!("tools/call {name}"),
+            "mcp.method.name": "tools/call",
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": name,
+            "otel.status_code": "ERROR",
+            "error.type": kind,
+            "rpc.response.status_code": code,
+        })
+    };
+    let refused = |method: &str, code: &str| {
+        json!({
+            "otel.name": method,
+            "mcp.method.name": method,
+            "mcp.protocol.version": null,
+            "otel.status_code": "ERROR",
+            "error.type": code,
+            "rpc.response.status_code": code,
+        })
+    };
+    let old = json!({
+        "io.modelcontextprotocol/protocolVersion": "2025-11-25",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let old = Post::rpc("tools/list", json!({ "_meta": old }));
+    let tool = |name: &str| Post::call(name, json!({}));
+    let table = [
+        (tool("fails"), failed("fails", "tool_error", json!(null))),
+        (tool("refuses"), failed("refuses", "-31999", json!("-31999"))),
+        (tool("busy"), failed("busy", "-32603", json!("-32603"))),
+        (tool("hangs"), failed("hangs", "-32603", json!("-32603"))),
+        // What was refused is not named: a peer could invent any number of names.
+        (tool("nothing"), refused("tools/call", "-32602")),
+        (Post::rpc("no/such", json!({})), refused("_OTHER", "-32601")),
+        (old.set("MCP-Protocol-Version", "2025-11-25"), refused("tools/list", "-32022")),
+    ];
+    compare(&spans, &running, table).await;
 }
 
 #[tokio::test]
@@ -269,7 +291,7 @@ async fn the_span_is_current_in_handlers_and_layers() {
     let tools = [
         says("plain"),
         says("sure").run_to_completion(),
-        says("layered").layer(layer.clone()),
+        says("layered").layer(layer),
         says("both").layer(layer).run_to_completion(),
     ];
     let running = Running::build(builder().tools(tools)).await;
