@@ -100,7 +100,7 @@ impl Opening<'_> {
         span::called(span, &subject);
         let context = self.context(id, meta, subject, &brought)?;
         let work = Working::begin(&context, given, span, permit);
-        Ok(Begun::Working(Respond::new(context, work, plan, span.clone())))
+        Ok(Begun::Working(Respond::new(context, work, plan)))
     }
 
     /// The context of a call about `subject`.

@@ -121,12 +121,25 @@ impl Working {
 
     /// Polls the handler, or the layers around it, until there is an outcome.
     pub(crate) fn poll_outcome(&mut self, cx: &mut TaskContext<'_>) -> Poll<CallOutcome> {
-        let _entered = self.span.clone().entered();
-        let polled = match &mut self.state {
-            State::Running(work) => catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx)))
-                .map(|polled| polled.map(CallOutcome::from)),
-            State::Layered(work) => catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx)))
-                .map(|polled| polled.map(|outcome| fitting(outcome, &self.context))),
+        let Self { context, span, state } = self;
+        let _entered = span.enter();
+        let polled = match state {
+            State::Running(work) => {
+                let poll = || work.as_mut().poll(cx).map(CallOutcome::from);
+                match catch_unwind(AssertUnwindSafe(poll)) {
+                    // What waits for the client begins anew when the client comes back. Layers that wait do so for
+                    // something else, whatever the handler inside has asked.
+                    Ok(Poll::Pending) => match context.end_round() {
+                        None => Ok(Poll::Pending),
+                        Some(ended) => Ok(Poll::Ready(ended.map(Outcome::InputRequired).into())),
+                    },
+                    polled => polled,
+                }
+            }
+            State::Layered(work) => {
+                let poll = || work.as_mut().poll(cx).map(|outcome| fitting(outcome, context));
+                catch_unwind(AssertUnwindSafe(poll))
+            }
             State::Detached(receiver) => Ok(Pin::new(receiver).poll(cx).map(|received| {
                 // The sender goes only when the runtime shuts down.
                 received.map_or_else(|_| shut_down(), CallOutcome::from)
@@ -136,39 +149,33 @@ impl Working {
             }
         };
         let outcome = match polled {
-            Ok(Poll::Pending) => match self.end_round() {
-                None => return Poll::Pending,
-                Some(reply) => reply.into(),
-            },
+            Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(outcome)) => outcome,
             Err(panic) => panicked(panic).into(),
         };
-        self.discard();
+        state.discard();
         Poll::Ready(outcome)
     }
 
-    /// What a handler ends with that waits for the client: it begins anew when the client comes back. Layers that wait
-    /// do so for something else, whatever the handler inside has asked.
-    fn end_round(&self) -> Option<Reply> {
-        if !matches!(self.state, State::Running(_)) {
-            return None;
-        }
-        self.context.end_round().map(|ended| ended.map(Outcome::InputRequired))
-    }
-
-    /// Drops the handler's future, whose destructors may panic as well.
-    fn discard(&mut self) {
-        let state = std::mem::replace(&mut self.state, State::Ended(None));
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(state))) {
-            tracing::error!(panic = message(&*panic), "a handler panicked while it was dropped");
-            dispose(panic);
-        }
+    /// Drops the handler, and says where it can be told how its request ended.
+    pub(crate) fn stop(&mut self) -> &Span {
+        self.state.discard();
+        &self.span
     }
 }
 
 impl State {
     fn replied(reply: Reply) -> Self {
         Self::Ended(Some(Box::new(reply.into())))
+    }
+
+    /// Drops the handler's future, whose destructors may panic as well.
+    fn discard(&mut self) {
+        let state = std::mem::replace(self, Self::Ended(None));
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(state))) {
+            tracing::error!(panic = message(&*panic), "a handler panicked while it was dropped");
+            dispose(panic);
+        }
     }
 }
 
@@ -182,7 +189,7 @@ impl Future for Working {
 
 impl Drop for Working {
     fn drop(&mut self) {
-        self.discard();
+        self.state.discard();
     }
 }
 

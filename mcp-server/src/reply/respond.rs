@@ -8,7 +8,6 @@ use std::time::Duration;
 use http::{Response, StatusCode};
 use mcp_transport::media::Accepts;
 use tokio::time::{Instant, Sleep};
-use tracing::Span;
 
 use super::outbox::Closed;
 use super::{Answer, Body, Held, ResponseMode, SSE_SILENCE};
@@ -71,8 +70,6 @@ pub(crate) struct Respond {
     /// `None` once it has come to its end, or into a task of its own.
     work: Option<Working>,
     plan: Plan,
-    /// That of the request.
-    span: Span,
     timer: Option<Timer>,
 }
 
@@ -85,8 +82,8 @@ struct Timer {
 }
 
 impl Respond {
-    pub(crate) const fn new(context: Context, work: Working, plan: Plan, span: Span) -> Self {
-        Self { context, work: Some(work), plan, span, timer: None }
+    pub(crate) const fn new(context: Context, work: Working, plan: Plan) -> Self {
+        Self { context, work: Some(work), plan, timer: None }
     }
 
     pub(crate) const fn context(&self) -> &Context {
@@ -95,14 +92,17 @@ impl Respond {
 
     /// The reply of an answer that came while nothing had been sent.
     fn answered(&mut self, answer: Answer) -> Result<Response<Body>, Closed> {
-        self.work = None;
+        let mut work = self.work.take();
+        let span = work.as_mut().map(Working::stop);
         let outbox = self.context.outbox();
         if outbox.is_closed() {
             return Err(Closed);
         }
         // A status other than 200 says something that a stream cannot.
         let (events, answer) = outbox.settle(answer);
-        span::ended(&self.span, answer.fault);
+        if let Some(span) = span {
+            span::ended(span, answer.fault);
+        }
         if events.is_empty() || answer.status != StatusCode::OK {
             return Ok(self.plan.reply(answer));
         }
@@ -117,8 +117,7 @@ impl Respond {
             .as_ref()
             .map_or_else(|| Instant::now() + self.plan.call_time, |timer| timer.deadline);
         let work = self.work.take().map(|work| {
-            let (context, span) = (self.context.clone(), self.span.clone());
-            let driven = drive(work, context, span, deadline, self.plan.call_time);
+            let driven = drive(work, self.context.clone(), deadline, self.plan.call_time);
             tokio::spawn(driven).abort_handle()
         });
         let keep_alive = self.plan.keep_alive;
@@ -159,7 +158,9 @@ impl Future for Respond {
         match self.context.outbox().poll_held(cx) {
             Held::Closed => Poll::Ready(Err(Closed)),
             Held::Answer(answer) => {
-                span::ended(&self.span, answer.fault);
+                if let Some(work) = &mut self.work {
+                    span::ended(work.stop(), answer.fault);
+                }
                 Poll::Ready(Ok(self.plan.reply(answer)))
             }
             Held::Events => Poll::Ready(Ok(self.commit())),
@@ -176,17 +177,11 @@ impl Drop for Respond {
 }
 
 /// Runs the handler of an open stream until it answers, or the call has taken too long.
-async fn drive(
-    work: Working,
-    context: Context,
-    span: Span,
-    deadline: Instant,
-    call_time: Duration,
-) {
-    let answer = match tokio::time::timeout_at(deadline, work).await {
+async fn drive(mut work: Working, context: Context, deadline: Instant, call_time: Duration) {
+    let answer = match tokio::time::timeout_at(deadline, &mut work).await {
         Ok(answer) => answer,
         Err(_) => timed_out(&context, call_time),
     };
-    span::ended(&span, answer.fault);
+    span::ended(work.stop(), answer.fault);
     context.outbox().finish(answer);
 }
