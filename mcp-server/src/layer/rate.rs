@@ -5,11 +5,10 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_types::Method;
 use pin_project_lite::pin_project;
-use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -149,8 +148,7 @@ impl Limiter {
             method => (method, Box::default()),
         });
         let key = Key { who: Who::calls(call), what };
-        let now = Instant::now().saturating_duration_since(self.begun).as_nanos();
-        let now = u64::try_from(now).unwrap_or(u64::MAX);
+        let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         // Every change leaves whole buckets behind.
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         buckets.take(key, self.rate, now)
@@ -227,6 +225,14 @@ impl<F: Future<Output = Result<CallOutcome, E>>, E> Future for RateLimitedFuture
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_defaults_are_those_documented() {
+        let documented =
+            RateLimit::new(RateLimit::CALLS, RateLimit::PERIOD).burst(RateLimit::BURST);
+        assert_eq!(RateLimit::default(), documented.keys(RateLimit::KEYS));
+        assert_eq!(RateLimit::new(7, Duration::ZERO).burst, 7);
+    }
 
     #[test]
     fn hosts_are_told_apart_by_what_they_cannot_choose() {

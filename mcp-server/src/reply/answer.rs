@@ -1,6 +1,6 @@
 //! `Answer`: the last message of an exchange, encoded.
 
-use http::{HeaderValue, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use mcp_transport::sse;
 use mcp_types::{ErrorCode, ErrorMessage, ErrorObject, HasMeta, Outcome, RequestId, ResultMessage};
 use serde::Serialize;
@@ -79,7 +79,7 @@ impl Answer {
         *response.status_mut() = self.status;
         response.headers_mut().insert(header::CONTENT_TYPE, JSON);
         if let Some(seconds) = self.retry_after {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            too_early(response.headers_mut(), seconds);
         }
         if let Some(unheard) = self.unheard {
             unheard.is_sent();
@@ -94,6 +94,11 @@ impl Answer {
             unheard.is_sent();
         }
     }
+}
+
+#[cold]
+fn too_early(headers: &mut HeaderMap, retry_after: u64) {
+    headers.insert(header::RETRY_AFTER, HeaderValue::from(retry_after));
 }
 
 /// The HTTP status of a call that came to an error, while nothing was sent.
