@@ -9,7 +9,8 @@ use http::{Extensions, HeaderMap};
 use mcp_types::Notification as _;
 use mcp_types::{
     ClientCapabilities, ErrorObject, Implementation, InputRequired, LogMessageParams, LoggingLevel,
-    NotificationMessage, Number, ProgressParams, RawJson, RequestId, RequestMeta, notification,
+    Method, NotificationMessage, Number, ProgressParams, RawJson, RequestId, RequestMeta,
+    TraceContext, notification,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,7 +18,8 @@ use serde::de::DeserializeOwned;
 #[cfg(feature = "asking")]
 use crate::ask::Asks;
 use crate::caller::{Caller, RequestParts};
-use crate::handler::{Answers, ResourceInfo};
+use crate::completion::Completer;
+use crate::handler::{Answers, Handled, ResourceInfo};
 use crate::ladder::Brought;
 use crate::metadata::Metadata;
 use crate::method::MethodEntry;
@@ -34,7 +36,10 @@ use crate::work::Claim;
 /// A clone that outlives the call, in a task of its own, still tells what it knew, and what it
 /// emits goes nowhere.
 #[derive(Clone)]
-pub struct Context(Arc<Inner>);
+pub struct Context(Arc<Inner>, Added);
+
+/// The extensions of the request with those that layers added, where they did.
+type Added = Option<Arc<Extensions>>;
 
 struct Inner {
     id: RequestId,
@@ -53,9 +58,39 @@ pub(crate) enum Subject {
     Tool(Arc<ToolEntry>),
     Prompt(Arc<PromptEntry>),
     Resource(Box<str>, Arc<Reader>),
-    /// With the shared values of what is completed.
-    Completion(Arc<States>),
+    /// What completes, if anything does, with the shared values of what is completed.
+    Completion(Option<Arc<dyn Completer>>, Arc<States>),
     Method(Arc<MethodEntry>),
+}
+
+impl Subject {
+    /// The name of the method.
+    pub(crate) fn method(&self) -> &str {
+        match self {
+            Self::Tool(_) => Method::CallTool.as_str(),
+            Self::Prompt(_) => Method::GetPrompt.as_str(),
+            Self::Resource(..) => Method::ReadResource.as_str(),
+            Self::Completion(..) => Method::Complete.as_str(),
+            Self::Method(method) => &method.name,
+        }
+    }
+
+    /// The tool, if it is one.
+    pub(crate) const fn tool(&self) -> Option<&Arc<ToolEntry>> {
+        if let Self::Tool(tool) = self { Some(tool) } else { None }
+    }
+
+    /// Whether `handled` is what its handlers come to.
+    pub(crate) const fn comes_to(&self, handled: &Handled) -> bool {
+        matches!(
+            (self, handled),
+            (Self::Tool(_), Handled::Tool(_))
+                | (Self::Prompt(_), Handled::Prompt(_))
+                | (Self::Resource(..), Handled::Resource(_))
+                | (Self::Completion(..), Handled::Completion(_))
+                | (Self::Method(_), Handled::Method(_))
+        )
+    }
 }
 
 impl Context {
@@ -67,7 +102,7 @@ impl Context {
         subject: Subject,
         shared: Arc<Shared>,
     ) -> Self {
-        Self(Arc::new(Inner {
+        let inner = Inner {
             id,
             meta,
             parts,
@@ -77,7 +112,8 @@ impl Context {
             #[cfg(feature = "asking")]
             asks: None,
             shared,
-        }))
+        };
+        Self(Arc::new(inner), None)
     }
 
     /// The same with the answers that a client brought back, as they came.
@@ -120,6 +156,14 @@ impl Context {
         let _ = waker;
     }
 
+    /// Forgets what a handler has asked that is called again in the same round.
+    pub(crate) fn restart_round(&self) {
+        #[cfg(feature = "asking")]
+        if let Some(asks) = self.asks() {
+            asks.restart();
+        }
+    }
+
     /// What a handler that waits for the client ends its round with.
     pub(crate) fn end_round(&self) -> Option<Result<InputRequired, ErrorObject>> {
         #[cfg(feature = "asking")]
@@ -141,9 +185,15 @@ impl Context {
         &self.0.id
     }
 
-    /// The `_meta` of the request, with its trace context.
+    /// The `_meta` of the request, as it came.
     pub fn meta(&self) -> &RequestMeta {
         self.0.meta.whole()
+    }
+
+    /// The trace that the request belongs to, as far as its `_meta` names one: to go along with what is asked of other
+    /// servers. What is malformed is left out. Specification: Overview, OpenTelemetry trace context.
+    pub fn trace_context(&self) -> TraceContext {
+        crate::span::valid(self.meta().trace_context())
     }
 
     /// Who the client says it is; for display and logs, not for decisions.
@@ -205,7 +255,12 @@ impl Context {
     /// The extensions of the HTTP request, by which layers hand things to handlers. Those of the protocol are
     /// asked for by [`extension`](Self::extension).
     pub fn extensions(&self) -> &Extensions {
-        &self.0.parts.extensions
+        self.1.as_deref().unwrap_or(&self.0.parts.extensions)
+    }
+
+    /// The extensions that this and its clones from now on have.
+    pub(crate) fn extensions_mut(&mut self) -> &mut Extensions {
+        Arc::make_mut(self.1.get_or_insert_with(|| Arc::new(self.0.parts.extensions.clone())))
     }
 
     /// The address of the peer, where it is known. Behind a proxy that is the proxy's.
@@ -253,8 +308,12 @@ impl Context {
             Subject::Prompt(prompt) => &prompt.name,
             Subject::Resource(uri, _) => uri,
             Subject::Method(method) => &method.name,
-            Subject::Completion(_) => "",
+            Subject::Completion(..) => "",
         }
+    }
+
+    pub(crate) fn subject(&self) -> &Subject {
+        &self.0.subject
     }
 
     /// What is known of the resource that is read.
@@ -263,9 +322,10 @@ impl Context {
             Subject::Resource(uri, reader) => {
                 ResourceInfo { uri, mime_type: reader.mime_type.as_deref(), cache: reader.cache }
             }
-            Subject::Tool(_) | Subject::Prompt(_) | Subject::Completion(_) | Subject::Method(_) => {
-                ResourceInfo { uri: "", mime_type: None, cache: UNHINTED }
-            }
+            Subject::Tool(_)
+            | Subject::Prompt(_)
+            | Subject::Completion(..)
+            | Subject::Method(_) => ResourceInfo { uri: "", mime_type: None, cache: UNHINTED },
         }
     }
 
@@ -287,7 +347,7 @@ impl Context {
             Subject::Tool(tool) => &tool.states,
             Subject::Prompt(prompt) => &prompt.states,
             Subject::Resource(_, reader) => &reader.states,
-            Subject::Completion(states) => states,
+            Subject::Completion(_, states) => states,
             Subject::Method(_) => &self.0.shared.registry.states,
         }
     }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use http::{Response, StatusCode};
+use http::Response;
 use mcp_transport::json::{self, Message, Outcome};
 use mcp_transport::media::Accepts;
 use mcp_types::{ErrorCode, ErrorObject, ProgressToken};
@@ -14,7 +14,7 @@ use crate::caller::RequestParts;
 use crate::context::Context;
 use crate::dispatch::{Begun, begin};
 use crate::limits::FOR_EVER;
-use crate::reply::{Answer, Body, Closed, Event, Plan, Responding, ResponseMode, status_of};
+use crate::reply::{Answer, Body, Closed, Event, Plan, Responding, ResponseMode};
 use crate::server::Server;
 use crate::subscription::Subscriber;
 
@@ -219,11 +219,11 @@ impl Exchange {
                     tracing::debug!(id = ?response.id, "the response to another request was dropped");
                     return Ok(false);
                 }
-                let status = match response.outcome {
-                    Outcome::Result(_) => StatusCode::OK,
-                    Outcome::Error(error) => status_of(code(error)?),
+                let error = match response.outcome {
+                    Outcome::Result(_) => None,
+                    Outcome::Error(error) => Some(code(error)?),
                 };
-                Ok(context.outbox().finish(Answer::new(status, message.into())))
+                Ok(context.outbox().finish(Answer::new(message.into(), error)))
             }
             Ok(Message::Request(_)) | Err(_) => Err(ExchangeError::NotSendable),
         }

@@ -64,6 +64,21 @@
 //! Arguments and results may have 16 MiB and 200,000 values, and the work of judging them is bounded. A gateway
 //! whose tools are checked elsewhere leaves all this out with `Tool::danger_skip_validation`.
 //!
+//! # Layers
+//!
+//! What is to be done around calls, from time-outs and rate limits to metrics and authorization, is a
+//! [layer](ServerBuilder::layer) of the server or of [one tool](Tool::layer): any `tower` layer, a
+//! [function](layer::from_fn), or a ready-made [`RateLimit`](layer::RateLimit). [`layer`] tells what they see. HTTP
+//! layers go around the [`McpService`] and see everything, as HTTP.
+//!
+//! # Tracing
+//!
+//! Each request has a span `mcp.request` at INFO, with the fields that OpenTelemetry's semantic conventions for MCP name
+//! (method, tool, version, id, peer, error). It is current in layers and handlers, and ends with the answer; that of a
+//! subscription ends when it is open. The trace of the client is recorded with it, is there for handlers
+//! ([`Context::trace_context`]), and becomes the parent of the span with [`ServerBuilder::trace_parent`]. Where
+//! nobody is interested in the span it costs a few instructions.
+//!
 //! # More to read
 //!
 //! [`handler`] on handlers, the module `ask` on asking the client, and the [`manual`] on composing servers, on subscriptions
@@ -110,7 +125,7 @@
 //!
 //! The server listens on loopback, answers only to hosts and origins of the loopback interface, and has a
 //! ceiling, in [`Limits`], for everything that a peer can let grow. What loosens this is called
-//! `danger_...`. Headers, arguments and results are not logged.
+//! `danger_...`. Headers, arguments and results are not logged; URIs of resources that are read are in spans.
 
 #[cfg(feature = "asking")]
 pub mod ask;
@@ -119,11 +134,13 @@ mod caller;
 mod completion;
 mod context;
 mod cors;
+mod detached;
 mod dispatch;
 mod error;
 mod exchange;
 pub mod handler;
 mod ladder;
+pub mod layer;
 mod limits;
 pub mod manual;
 mod metadata;
@@ -139,6 +156,7 @@ mod schema;
 mod serve;
 mod server;
 mod service;
+mod span;
 mod state;
 mod subscription;
 mod template;
@@ -153,6 +171,7 @@ pub use caller::{Caller, PeerAddr, RequestParts};
 pub use completion::{Completing, IntoCompletion};
 pub use context::{Context, Log, Progress};
 pub use cors::Cors;
+pub use detached::Abandoned;
 pub use error::{BuildError, ServeError};
 pub use exchange::{Exchange, ExchangeError, ExchangeOptions};
 #[doc(inline)]
@@ -177,4 +196,3 @@ pub use service::{McpService, ResponseFuture};
 pub use subscription::{Announces, Bus, Change, Feed, LocalBus, Notify};
 pub use template::{InvalidTemplate, InvalidVariables, UriTemplate, Variables};
 pub use tool::Tool;
-pub use work::Abandoned;

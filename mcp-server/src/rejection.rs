@@ -192,7 +192,7 @@ impl From<ScanError> for Rejection {
 }
 
 impl Reason {
-    fn error(&self) -> ErrorObject {
+    pub(crate) fn error(&self) -> ErrorObject {
         let invalid = |message: &'static str| ErrorObject::invalid_request(message);
         match self {
             Self::Host => invalid("The Host of the request is not one that this server answers to"),

@@ -12,16 +12,18 @@ use mcp_types::{Implementation, JsonMap, RawJson, ResultMeta, ServerCapabilities
 use crate::ask::{KeyRing, Sealer, SpentStates};
 use crate::builder::ServerBuilder;
 use crate::cors::CorsPolicy;
+use crate::detached::{AbandonedHook, Detached};
 #[cfg(feature = "asking")]
 use crate::error::BuildError;
 use crate::ladder::head::HeadPolicy;
+use crate::layer::Next;
 use crate::limits::Limits;
 use crate::method::Methods;
 use crate::permit::Gate;
 use crate::registry::{Live, Visibility};
 use crate::reply::{Plan, ResponseMode};
+use crate::span::TraceParentHook;
 use crate::subscription::Subscriptions;
-use crate::work::{AbandonedHook, Detached};
 
 /// A server: tools, what is said about them, and how they are served. A cheap clone.
 ///
@@ -51,7 +53,7 @@ pub(crate) struct Shared {
     pub(crate) subscriptions: Subscriptions,
     pub(crate) mode: ResponseMode,
     pub(crate) keep_alive: Duration,
-    pub(crate) on_abandoned: Option<Box<AbandonedHook>>,
+    pub(crate) hooks: Hooks,
     /// There as soon as any handler asks.
     #[cfg(feature = "asking")]
     pub(crate) sealer: OnceLock<Sealer>,
@@ -63,6 +65,15 @@ pub(crate) struct Shared {
     pub(crate) detached: Arc<Detached>,
     /// Whether somebody has said under which names the server can be reached.
     pub(crate) hosts_are_chosen: bool,
+}
+
+/// Code of a user that calls go through.
+#[derive(Default)]
+pub(crate) struct Hooks {
+    /// Around every handler.
+    pub(crate) layers: Option<Next>,
+    pub(crate) trace_parent: Option<Box<TraceParentHook>>,
+    pub(crate) on_abandoned: Option<Box<AbandonedHook>>,
 }
 
 /// What is declared.

@@ -8,6 +8,7 @@ use mcp_types::{ClientCapabilities, Icon, RawJson, ToolAnnotations};
 use serde::Serialize;
 
 use crate::handler::{ErasedHandler, ErasedTool, Needs, ToolHandler};
+use crate::layer::Next;
 use crate::state::States;
 
 /// A tool: its handler, and the definition that clients list.
@@ -22,6 +23,7 @@ pub struct Tool {
     pub(crate) states: Option<Arc<States>>,
     pub(crate) required: ClientCapabilities,
     pub(crate) to_completion: bool,
+    pub(crate) layers: Option<Next>,
     #[cfg(feature = "validation")]
     pub(crate) unchecked: bool,
 }
@@ -46,6 +48,7 @@ impl Tool {
             states: None,
             required: ClientCapabilities::default(),
             to_completion: false,
+            layers: None,
             #[cfg(feature = "validation")]
             unchecked: false,
         }

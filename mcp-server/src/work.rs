@@ -1,157 +1,224 @@
-//! A handler at work: its panics caught, its reply encoded, and, where it must not be cut short, a
-//! task of its own.
+//! A handler at work: claimed, called through its layers, its panics caught, its reply encoded.
 
 use std::any::Any;
-use std::fmt;
+use std::borrow::Cow;
+use std::convert::Infallible;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context as TaskContext, Poll, ready};
 
-use mcp_types::{CallToolResult, Completion, ErrorObject, Outcome, RequestId};
-use tokio::sync::{Notify, oneshot};
+use mcp_types::{Completion, ErrorObject, Outcome};
+use tokio::sync::oneshot;
+use tracing::Span;
 
 use crate::completion::{Completer, Completing, completed};
-use crate::context::Context;
-use crate::handler::{ErasedHandler, Handled, Input, Reply, Work};
+use crate::context::{Context, Subject};
+use crate::detached::{Unheard, run_to_completion};
+use crate::handler::{ErasedHandler, Input, Reply, Work};
+use crate::layer::{Call, CallFuture, CallOutcome, Next};
 use crate::permit::Permit;
-use crate::registry::ToolEntry;
 use crate::reply::Answer;
-use crate::server::Shared;
+use crate::template::Variables;
 
-/// What a tool that runs to completion came to when nobody waited for it any more.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Abandoned {
-    /// The tool.
-    pub tool: String,
-    /// The request, for its id, its caller and its metadata.
-    pub context: Context,
-    /// What would have been the reply.
-    pub reply: Result<Outcome<CallToolResult>, ErrorObject>,
+/// What a handler is given besides the context of the call.
+#[derive(Clone)]
+pub(crate) enum Given<'b> {
+    /// The JSON text of an object, the arguments of a tool.
+    Json(Cow<'b, str>),
+    /// The same, the parameters of a custom method.
+    Params(Cow<'b, str>),
+    /// The arguments of a prompt, or the variables of a resource template.
+    Texts(Variables),
+    /// What is being typed, to be completed.
+    Typed { value: String, settled: Variables },
 }
 
-/// Gets what nobody waits for.
-pub(crate) type AbandonedHook = dyn Fn(Abandoned) + Send + Sync;
+impl Given<'_> {
+    pub(crate) fn into_owned(self) -> Given<'static> {
+        match self {
+            Self::Json(json) => Given::Json(json.into_owned().into()),
+            Self::Params(json) => Given::Params(json.into_owned().into()),
+            Self::Texts(texts) => Given::Texts(texts),
+            Self::Typed { value, settled } => Given::Typed { value, settled },
+        }
+    }
+}
 
-/// What has to come true before a handler is called; otherwise the answer that it does not get to give.
-pub(crate) type Claim = Pin<Box<dyn Future<Output = Result<(), Answer>> + Send>>;
-
-/// Calls a handler.
-type Start = Box<dyn FnOnce(&Context) -> Working + Send>;
+/// What has to come true before a handler is called; otherwise what is answered in its place.
+pub(crate) type Claim = Pin<Box<dyn Future<Output = Result<(), CallOutcome>> + Send>>;
 
 /// A handler's work, which ends with an answer whatever the handler does.
 pub(crate) struct Working {
     context: Context,
+    /// Current while the handler is polled.
+    span: Span,
     state: State,
 }
 
 enum State {
-    /// The handler is not called yet; how to, once that is allowed.
-    Claiming(Claim, Option<Start>),
+    /// The handler is not called yet; what it gets once that is allowed.
+    Claiming(Claim, Option<Box<Later>>),
     Running(Work),
+    /// The handler is behind layers.
+    Layered(CallFuture),
     /// The handler runs in a task of its own, which sends what it comes to.
     Detached(oneshot::Receiver<Box<Unheard>>),
     /// The handler never began, or has just ended.
-    Replied(Option<Box<Reply>>),
+    Ended(Option<Box<CallOutcome>>),
+}
+
+/// What a handler is called with after a claim.
+struct Later {
+    given: Given<'static>,
+    permit: Option<Arc<Permit>>,
 }
 
 impl Working {
-    /// Has `start` begin the work: at once, unless the request has to be [let in](Context::claim) first.
-    pub(crate) fn when_claimed(
+    /// Lets the call go on to its handler, through the layers around it. A handler that may outlive the exchange takes
+    /// the `permit` along.
+    pub(crate) fn begin(
         context: &Context,
-        input: Input<'_>,
-        start: impl FnOnce(&Context, Input<'_>) -> Self + Send + 'static,
+        given: Given<'_>,
+        span: &Span,
+        permit: &mut Option<Permit>,
     ) -> Self {
-        let Some(claim) = context.claim() else { return start(context, input) };
-        let input = input.to_owned();
-        let start = move |context: &Context| start(context, input.as_input());
-        Self { context: context.clone(), state: State::Claiming(claim, Some(Box::new(start))) }
-    }
-
-    /// Starts the handler: decodes the arguments and calls it. Nothing of it runs yet but what it does before
-    /// its future.
-    pub(crate) fn start(handler: &dyn ErasedHandler, context: &Context, input: Input<'_>) -> Self {
-        let started = catch_unwind(AssertUnwindSafe(|| handler.start(context, input)));
-        let state = match started {
-            Ok(Ok(work)) => State::Running(work),
-            Ok(Err(error)) => State::Replied(Some(Box::new(handler.refuse(error)))),
-            Err(panic) => State::Replied(Some(Box::new(panicked(panic)))),
-        };
-        Self { context: context.clone(), state }
-    }
-
-    /// Starts a completer; without one there is nothing to suggest.
-    pub(crate) fn complete(completer: Option<&dyn Completer>, completing: Completing) -> Self {
-        let context = completing.context.clone();
-        let started = catch_unwind(AssertUnwindSafe(|| {
-            completer.map(|completer| completer.start(completing))
-        }));
-        let state = match started {
-            Ok(Some(work)) => State::Running(work),
-            Ok(None) => State::Replied(Some(Box::new(Ok(completed(Completion::default()))))),
-            Err(panic) => State::Replied(Some(Box::new(panicked(panic)))),
-        };
-        Self { context, state }
-    }
-
-    fn poll_reply(&mut self, cx: &mut TaskContext<'_>) -> Poll<Reply> {
-        let polled = match &mut self.state {
-            State::Running(work) => {
-                self.context.begin_poll(cx.waker());
-                catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx)))
-            }
-            State::Replied(reply) => match reply.take() {
-                Some(reply) => return Poll::Ready(*reply),
-                None => return Poll::Pending,
-            },
-            // There is none yet, or it comes through the channel.
-            State::Claiming(..) | State::Detached(_) => return Poll::Pending,
-        };
-        match polled {
-            Ok(Poll::Pending) => match self.context.end_round() {
-                None => Poll::Pending,
-                // What waits for the client begins anew when the client comes back.
-                Some(ended) => {
-                    self.discard();
-                    Poll::Ready(ended.map(Outcome::InputRequired))
-                }
-            },
-            Ok(Poll::Ready(reply)) => {
-                self.discard();
-                Poll::Ready(reply)
-            }
-            Err(panic) => {
-                self.discard();
-                Poll::Ready(panicked(panic))
+        let tool = context.subject().tool();
+        let outlives = tool.is_some_and(|tool| tool.to_completion);
+        let permit = if outlives { permit.take().map(Arc::new) } else { None };
+        let own = tool.and_then(|tool| tool.layers.as_ref());
+        match context.shared().hooks.layers.as_ref().or(own) {
+            None => Self::handle(context, given, span, permit),
+            Some(layers) => {
+                let call = Call::new(context.clone(), given, span.clone(), permit);
+                Self::layered(layers, call, context, span)
             }
         }
     }
 
-    /// Begins the work once it may begin; until then there is nothing more to poll.
-    fn poll_claim(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<(), Answer>> {
-        let State::Claiming(claim, start) = &mut self.state else { return Poll::Ready(Ok(())) };
+    /// The same without layers: at once, unless the request has to be [let in](Context::claim) first. That is not done
+    /// before the layers, which may have the client come again.
+    pub(crate) fn handle(
+        context: &Context,
+        given: Given<'_>,
+        span: &Span,
+        permit: Option<Arc<Permit>>,
+    ) -> Self {
+        let Some(claim) = context.claim() else { return Self::call(context, given, span, permit) };
+        let later = Box::new(Later { given: given.into_owned(), permit });
+        let state = State::Claiming(claim, Some(later));
+        Self { context: context.clone(), span: span.clone(), state }
+    }
+
+    fn call(context: &Context, given: Given<'_>, span: &Span, permit: Option<Arc<Permit>>) -> Self {
+        let work = Self::start(context, given, span);
+        if !context.subject().tool().is_some_and(|tool| tool.to_completion) {
+            return work;
+        }
+        let state = State::Detached(run_to_completion(context, work, permit));
+        Self { context: context.clone(), span: span.clone(), state }
+    }
+
+    /// Decodes the arguments and calls the handler. Nothing of it runs yet but what it does before its future.
+    fn start(context: &Context, given: Given<'_>, span: &Span) -> Self {
+        let started = catch_unwind(AssertUnwindSafe(|| match context.subject() {
+            Subject::Tool(tool) => started(&*tool.handler, context, &given),
+            Subject::Prompt(prompt) => started(&*prompt.handler, context, &given),
+            Subject::Resource(_, reader) => started(&*reader.handler, context, &given),
+            Subject::Method(method) => started(&*method.handler, context, &given),
+            Subject::Completion(completer, _) => complete(completer.as_deref(), context, given),
+        }));
+        let state = started.unwrap_or_else(|panic| State::replied(panicked(panic)));
+        Self { context: context.clone(), span: span.clone(), state }
+    }
+
+    fn layered(layers: &Next, call: Call, context: &Context, span: &Span) -> Self {
+        let started = catch_unwind(AssertUnwindSafe(|| layers.start(call)));
+        let state = match started {
+            Ok(work) => State::Layered(work),
+            Err(panic) => State::replied(panicked(panic)),
+        };
+        Self { context: context.clone(), span: span.clone(), state }
+    }
+
+    /// Polls the handler, or the layers around it, until there is an outcome.
+    pub(crate) fn poll_outcome(&mut self, cx: &mut TaskContext<'_>) -> Poll<CallOutcome> {
+        if let Err(refused) = ready!(self.poll_claim(cx)) {
+            return Poll::Ready(refused);
+        }
+        let Self { context, span, state } = self;
+        let _entered = span.enter();
+        let polled = match state {
+            State::Running(work) => {
+                context.begin_poll(cx.waker());
+                let poll = || work.as_mut().poll(cx).map(CallOutcome::from);
+                match catch_unwind(AssertUnwindSafe(poll)) {
+                    // What waits for the client begins anew when the client comes back. Layers that wait do so for
+                    // something else, whatever the handler inside has asked.
+                    Ok(Poll::Pending) => match context.end_round() {
+                        None => Ok(Poll::Pending),
+                        Some(ended) => Ok(Poll::Ready(ended.map(Outcome::InputRequired).into())),
+                    },
+                    polled => polled,
+                }
+            }
+            State::Layered(work) => {
+                let poll = || work.as_mut().poll(cx).map(|outcome| fitting(outcome, context));
+                catch_unwind(AssertUnwindSafe(poll))
+            }
+            State::Detached(receiver) => Ok(Pin::new(receiver).poll(cx).map(|received| {
+                // The sender goes only when the runtime shuts down.
+                received.map_or_else(|_| shut_down(), CallOutcome::from)
+            })),
+            State::Claiming(..) => return Poll::Pending,
+            State::Ended(outcome) => {
+                return outcome.take().map_or(Poll::Pending, |outcome| Poll::Ready(*outcome));
+            }
+        };
+        let outcome = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(outcome)) => outcome,
+            Err(panic) => panicked(panic).into(),
+        };
+        state.discard();
+        Poll::Ready(outcome)
+    }
+
+    /// Calls the handler once it may be called; until then there is nothing more to poll.
+    fn poll_claim(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<(), CallOutcome>> {
+        let State::Claiming(claim, later) = &mut self.state else { return Poll::Ready(Ok(())) };
         // It runs code of a user.
         let polled = catch_unwind(AssertUnwindSafe(|| claim.as_mut().poll(cx)));
         let claimed = match polled {
             Ok(polled) => ready!(polled),
-            Err(panic) => Err(Answer::of(&self.context, panicked(panic))),
+            Err(panic) => Err(panicked(panic).into()),
         };
-        let start = start.take();
-        self.discard();
+        let later = later.take();
+        self.state.discard();
         if claimed.is_ok()
-            && let Some(start) = start
+            && let Some(later) = later
         {
-            *self = start(&self.context);
+            *self = Self::call(&self.context, later.given, &self.span, later.permit);
         }
         Poll::Ready(claimed)
     }
 
+    /// Drops the handler, and says where it can be told how its request ended.
+    pub(crate) fn stop(&mut self) -> &Span {
+        self.state.discard();
+        &self.span
+    }
+}
+
+impl State {
+    fn replied(reply: Reply) -> Self {
+        Self::Ended(Some(Box::new(reply.into())))
+    }
+
     /// Drops the handler's future, whose destructors may panic as well.
     fn discard(&mut self) {
-        let state = std::mem::replace(&mut self.state, State::Replied(None));
+        let state = std::mem::replace(self, Self::Ended(None));
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(state))) {
             tracing::error!(panic = message(&*panic), "a handler panicked while it was dropped");
             dispose(panic);
@@ -163,146 +230,47 @@ impl Future for Working {
     type Output = Answer;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Answer> {
-        if let Err(refused) = ready!(self.poll_claim(cx)) {
-            return Poll::Ready(refused);
-        }
-        let State::Detached(receiver) = &mut self.state else {
-            return self.poll_reply(cx).map(|reply| Answer::of(&self.context, reply));
-        };
-        let received = ready!(Pin::new(receiver).poll(cx));
-        self.state = State::Replied(None);
-        Poll::Ready(match received {
-            Ok(unheard) => Answer::of_detached(unheard),
-            // The sender goes only when the runtime shuts down.
-            Err(_) => Answer::failed(
-                &self.context,
-                ErrorObject::internal_error("The server is shutting down"),
-            ),
-        })
+        self.poll_outcome(cx).map(|outcome| Answer::of(&self.context, outcome))
     }
 }
 
 impl Drop for Working {
     fn drop(&mut self) {
-        self.discard();
+        self.state.discard();
     }
 }
 
-/// Moves `work` into a task of its own that goes on when the exchange ends.
-pub(crate) fn run_to_completion(
-    tool: Arc<ToolEntry>,
-    context: &Context,
-    mut work: Working,
-    permit: Option<Permit>,
-) -> Working {
-    let (sender, receiver) = oneshot::channel();
-    let (shared, its_context) = (Arc::clone(context.shared()), context.clone());
-    let going = Detached::begin(&shared.detached);
-    tokio::spawn(async move {
-        // It is under way for as long as it runs, whoever waits for it.
-        let _going = (going, permit);
-        let reply = std::future::poll_fn(|cx| work.poll_reply(cx)).await;
-        // When nobody receives it any more it is dropped, here or with the channel.
-        let _ = sender.send(Box::new(Unheard {
-            shared,
-            tool,
-            context: its_context,
-            reply: Some(reply),
-        }));
-    });
-    Working { context: context.clone(), state: State::Detached(receiver) }
-}
-
-/// How many detached handlers are at work, for a server that shuts down to wait for.
-#[derive(Debug, Default)]
-pub(crate) struct Detached {
-    count: AtomicUsize,
-    changed: Notify,
-}
-
-impl Detached {
-    /// Counts one more until what this returns is dropped.
-    fn begin(this: &Arc<Self>) -> Going {
-        this.count.fetch_add(1, Ordering::Relaxed);
-        Going(Arc::clone(this))
+fn started(handler: &dyn ErasedHandler, context: &Context, given: &Given<'_>) -> State {
+    let input = match given {
+        Given::Json(json) => Input::Json(json),
+        Given::Params(json) => Input::Params(json),
+        Given::Texts(texts) | Given::Typed { settled: texts, .. } => Input::Texts(texts),
+    };
+    match handler.start(context, input) {
+        Ok(work) => State::Running(work),
+        Err(error) => State::replied(handler.refuse(error)),
     }
+}
 
-    /// Waits until there is none.
-    pub(crate) async fn ended(&self) {
-        loop {
-            let changed = self.changed.notified();
-            if self.count.load(Ordering::Acquire) == 0 {
-                return;
-            }
-            changed.await;
+/// Starts a completer; without one there is nothing to suggest.
+fn complete(completer: Option<&dyn Completer>, context: &Context, given: Given<'_>) -> State {
+    match (completer, given) {
+        (Some(completer), Given::Typed { value, settled }) => {
+            let context = context.clone();
+            State::Running(completer.start(Completing { value, arguments: settled, context }))
         }
+        _ => State::replied(Ok(completed(Completion::default()))),
     }
 }
 
-struct Going(Arc<Detached>);
-
-impl Drop for Going {
-    fn drop(&mut self) {
-        self.0.count.fetch_sub(1, Ordering::Release);
-        self.0.changed.notify_waiters();
-    }
+fn fitting(outcome: Result<CallOutcome, Infallible>, context: &Context) -> CallOutcome {
+    let Ok(outcome) = outcome;
+    outcome.fitting(context)
 }
 
-/// What a detached handler came to, for as long as it was not sent; dropped before, it goes to the hook.
-pub(crate) struct Unheard {
-    shared: Arc<Shared>,
-    tool: Arc<ToolEntry>,
-    context: Context,
-    /// There until it is sent.
-    reply: Option<Reply>,
-}
-
-impl Unheard {
-    pub(crate) const fn context(&self) -> &Context {
-        &self.context
-    }
-
-    pub(crate) const fn reply(&self) -> Option<&Reply> {
-        self.reply.as_ref()
-    }
-
-    pub(crate) fn is_sent(mut self: Box<Self>) {
-        self.reply = None;
-    }
-}
-
-impl Drop for Unheard {
-    fn drop(&mut self) {
-        if let Some(reply) = self.reply.take() {
-            self.shared.abandoned(&self.tool, self.context.clone(), reply);
-        }
-    }
-}
-
-impl fmt::Debug for Unheard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unheard").field("tool", &self.tool.name).finish_non_exhaustive()
-    }
-}
-
-impl Shared {
-    fn abandoned(&self, tool: &ToolEntry, context: Context, reply: Reply) {
-        let id: &RequestId = context.request_id();
-        tracing::info!(tool = tool.name, %id, "nobody waits for the result any more");
-        if let Some(hook) = &self.on_abandoned {
-            let reply = reply.map(|outcome| {
-                outcome.map(|handled| match handled {
-                    Handled::Tool(result) => result,
-                    // Only tools run to completion.
-                    _ => CallToolResult::default(),
-                })
-            });
-            let abandoned = Abandoned { tool: tool.name.clone(), context, reply };
-            if catch_unwind(AssertUnwindSafe(|| hook(abandoned))).is_err() {
-                tracing::error!("the hook for abandoned results panicked");
-            }
-        }
-    }
+#[cold]
+fn shut_down() -> CallOutcome {
+    ErrorObject::internal_error("The server is shutting down").into()
 }
 
 /// The answer to a call that took too long.
@@ -314,7 +282,7 @@ pub(crate) fn timed_out(context: &Context, limit: std::time::Duration) -> Answer
 
 #[cold]
 fn panicked(panic: Box<dyn Any + Send>) -> Reply {
-    tracing::error!(panic = message(&*panic), "a handler panicked");
+    tracing::error!(panic = message(&*panic), "a handler or a layer panicked");
     dispose(panic);
     Err(ErrorObject::internal_error("Internal error"))
 }

@@ -22,7 +22,7 @@ pub const MAX_ROUNDS: u32 = 16;
 /// What binds the rounds of a request together.
 pub(crate) struct Request {
     pub(crate) principal: Option<Box<str>>,
-    pub(crate) method: &'static str,
+    pub(crate) method: Box<str>,
     pub(crate) target: Box<str>,
     /// The JSON text of the arguments.
     pub(crate) arguments: Box<str>,
@@ -52,6 +52,8 @@ struct State {
     /// The questions of this round by their keys.
     questions: BTreeMap<String, u64>,
     fault: Option<String>,
+    /// Whether the state was found not to have been used.
+    claimed: bool,
     /// Who polls the handler, and whether that is under way.
     waker: Option<Waker>,
     polled: bool,
@@ -109,13 +111,14 @@ impl Asks {
         Ok(Self { request, brought, single_use, state: Mutex::new(state) })
     }
 
-    /// The state that the request came with, and when it expires, in seconds since the Unix epoch.
-    pub(super) const fn brought(&self) -> Option<(StateId, u64)> {
-        self.brought
+    /// The state that is still to be claimed, and when it expires, in seconds since the Unix epoch.
+    pub(super) fn unclaimed(&self) -> Option<(StateId, u64)> {
+        self.brought.filter(|_| !self.lock().claimed)
     }
 
-    pub(super) const fn method(&self) -> &'static str {
-        self.request.method
+    /// Lets the handler run, again as well: a layer may try more than once.
+    pub(super) fn is_claimed(&self) {
+        self.lock().claimed = true;
     }
 
     /// The answer to `question`, if there is one that `read` can make something of.
@@ -225,6 +228,14 @@ impl Asks {
         self.lock().fail(format!("{key:?}: {why}"));
     }
 
+    /// Forgets what was asked in this round: the handler runs anew.
+    pub(crate) fn restart(&self) {
+        let mut state = self.lock();
+        state.open.clear();
+        state.questions.clear();
+        state.fault = None;
+    }
+
     /// What a handler that waits ends its round with; `None` when it waits for something else.
     pub(crate) fn end_round(&self, sealer: &Sealer) -> Option<Result<InputRequired, ErrorObject>> {
         let mut state = self.lock();
@@ -319,7 +330,7 @@ impl Request {
     fn binding(&self) -> Binding<'_> {
         Binding {
             principal: self.principal.as_deref(),
-            method: self.method,
+            method: &self.method,
             target: &self.target,
             arguments: &self.arguments,
         }

@@ -15,8 +15,7 @@ use mcp_types::ErrorObject;
 
 use super::REFUSED;
 use crate::context::Context;
-use crate::rejection::{Reason, Rejection};
-use crate::reply::Answer;
+use crate::layer::CallOutcome;
 use crate::work::Claim;
 
 /// Remembers which request states have been used, for a server that honours
@@ -164,21 +163,22 @@ struct Full {
 pub(crate) fn claim(context: &Context) -> Option<Claim> {
     let store = Arc::clone(context.shared().spent_states.as_ref()?);
     let asks = context.asks()?;
-    let (id, expires) = asks.brought()?;
-    let method = asks.method();
+    let (id, expires) = asks.unclaimed()?;
     let context = context.clone();
     Some(Box::pin(async move {
         let until = SystemTime::UNIX_EPOCH + Duration::from_secs(expires) + CLOCKS_DIFFER;
         match store.claim(id, until).await {
-            Ok(true) => Ok(()),
+            Ok(true) => {
+                context.asks().inspect(|asks| asks.is_claimed());
+                Ok(())
+            }
             Ok(false) => {
                 tracing::debug!("a request state was refused that had been used");
-                let id = context.request_id().clone();
-                Err(Answer::refused(&Rejection::of(id, method, Reason::Params(REFUSED))))
+                Err(CallOutcome::refused(REFUSED))
             }
             Err(error) => {
                 tracing::error!(error = &*error, "no telling whether a request state was used");
-                Err(Answer::failed(&context, ErrorObject::internal_error("Internal error")))
+                Err(ErrorObject::internal_error("Internal error").into())
             }
         }
     }))

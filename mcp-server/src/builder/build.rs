@@ -57,7 +57,7 @@ impl ServerBuilder {
             limits: self.limits.representable(),
             mode: self.mode,
             keep_alive: self.keep_alive.min(FOR_EVER),
-            on_abandoned: self.on_abandoned,
+            hooks: self.hooks,
             #[cfg(feature = "asking")]
             sealer: self.state_keys.map(Sealer::new).map_or_else(OnceLock::new, OnceLock::from),
             #[cfg(feature = "asking")]

@@ -15,15 +15,16 @@ use reach::Reach;
 #[cfg(feature = "asking")]
 use crate::ask::{KeyRing, SpentStates};
 use crate::caller::RequestParts;
+use crate::detached::Abandoned;
 use crate::limits::Limits;
 use crate::method::Method;
 use crate::prompt::Prompt;
 use crate::registry::{Item, Registry, Visibility};
 use crate::reply::ResponseMode;
 use crate::resource::{Resource, ResourceTemplate};
+use crate::server::Hooks;
 use crate::subscription::{Announces, Bus, LocalBus};
 use crate::tool::Tool;
-use crate::work::{Abandoned, AbandonedHook};
 
 /// Builds a [`Server`](crate::Server). What is not set has the default that its setter names.
 pub struct ServerBuilder {
@@ -44,7 +45,7 @@ pub struct ServerBuilder {
     limits: Limits,
     mode: ResponseMode,
     keep_alive: Duration,
-    on_abandoned: Option<Box<AbandonedHook>>,
+    pub(crate) hooks: Hooks,
     announces: Announces,
     bus: Arc<dyn Bus>,
     #[cfg(feature = "asking")]
@@ -80,7 +81,7 @@ impl ServerBuilder {
             limits: Limits::default(),
             mode: ResponseMode::default(),
             keep_alive: Self::KEEP_ALIVE,
-            on_abandoned: None,
+            hooks: Hooks::default(),
             announces: Announces::new(),
             bus: Arc::new(LocalBus::new()),
             #[cfg(feature = "asking")]
@@ -357,7 +358,7 @@ impl ServerBuilder {
     /// any more. Default is a line in the log.
     #[must_use]
     pub fn on_abandoned(mut self, hook: impl Fn(Abandoned) + Send + Sync + 'static) -> Self {
-        self.on_abandoned = Some(Box::new(hook));
+        self.hooks.on_abandoned = Some(Box::new(hook));
         self
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_types::{InputResponses, RequestId, RequestMeta, RequestState};
+use mcp_types::{InputResponses, RequestId, RequestMeta, RequestState, TraceContext};
 
 use super::HandlerError;
 #[cfg(feature = "asking")]
@@ -124,6 +124,13 @@ impl FromContext for RequestId {
 impl FromContext for RequestMeta {
     fn from_context(context: &Context) -> Result<Self, HandlerError> {
         Ok(context.meta().clone())
+    }
+}
+
+/// See [`Context::trace_context`].
+impl FromContext for TraceContext {
+    fn from_context(context: &Context) -> Result<Self, HandlerError> {
+        Ok(context.trace_context())
     }
 }
 

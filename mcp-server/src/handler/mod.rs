@@ -103,34 +103,6 @@ pub(crate) enum Input<'a> {
     Texts(&'a Variables),
 }
 
-impl Input<'_> {
-    /// The same for a handler that is called later.
-    pub(crate) fn to_owned(self) -> OwnedInput {
-        match self {
-            Self::Json(text) => OwnedInput::Json(text.into()),
-            Self::Params(text) => OwnedInput::Params(text.into()),
-            Self::Texts(texts) => OwnedInput::Texts(texts.clone()),
-        }
-    }
-}
-
-/// An [`Input`] that outlives the request's body.
-pub(crate) enum OwnedInput {
-    Json(Box<str>),
-    Params(Box<str>),
-    Texts(Variables),
-}
-
-impl OwnedInput {
-    pub(crate) fn as_input(&self) -> Input<'_> {
-        match self {
-            Self::Json(text) => Input::Json(text),
-            Self::Params(text) => Input::Params(text),
-            Self::Texts(texts) => Input::Texts(texts),
-        }
-    }
-}
-
 /// What registration learns from a handler's type.
 #[doc(hidden)]
 #[derive(Debug, Default)]

@@ -11,6 +11,7 @@ use super::{Item, check};
 use crate::completion::Completers;
 use crate::error::BuildError;
 use crate::handler::{ErasedHandler, Needs};
+use crate::layer::Next;
 use crate::prompt::Prompt;
 use crate::resource::{Resource, ResourceTemplate};
 use crate::state::States;
@@ -26,6 +27,7 @@ pub(crate) struct ToolEntry {
     pub(crate) headers: ParamHeaders,
     pub(crate) required: ClientCapabilities,
     pub(crate) to_completion: bool,
+    pub(crate) layers: Option<Next>,
     pub(crate) answers: Answering,
     pub(crate) states: Arc<States>,
 }
@@ -112,6 +114,7 @@ impl ToolEntry {
             headers,
             required: tool.required,
             to_completion: tool.to_completion,
+            layers: tool.layers,
             answers: Answering::of(&tool.needs),
             states,
         })

@@ -1,48 +1,58 @@
 //! `Answer`: the last message of an exchange, encoded.
 
-use http::{Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use mcp_types::{ErrorCode, ErrorMessage, ErrorObject, HasMeta, Outcome, RequestId, ResultMessage};
 use serde::Serialize;
 
 use super::{Body, Framing, JSON};
 use crate::context::Context;
-use crate::handler::{Handled, Reply};
-#[cfg(feature = "asking")]
-use crate::rejection::Rejection;
-use crate::work::Unheard;
+use crate::detached::Unheard;
+use crate::handler::Handled;
+use crate::layer::{CallOutcome, Refusal};
+use crate::span::Fault;
 
 /// The response to a request as it goes out, and the HTTP status for it while nothing was sent.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) json: Vec<u8>,
+    /// Why the request failed, where it did.
+    pub(crate) fault: Option<Fault>,
+    /// After how many seconds to try again, where it was too early.
+    retry_after: Option<u64>,
     /// Where somebody has to be told what it says if it is dropped instead of sent.
     unheard: Option<Box<Unheard>>,
 }
 
 impl Answer {
-    /// One that is encoded already.
-    pub(crate) const fn new(status: StatusCode, json: Vec<u8>) -> Self {
-        Self { status, json, unheard: None }
+    /// One that is encoded already: a result, or the error of this code.
+    pub(crate) fn new(json: Vec<u8>, error: Option<ErrorCode>) -> Self {
+        let status = error.map_or(StatusCode::OK, status_of);
+        let fault = error.map(Fault::Code);
+        Self { status, json, fault, retry_after: None, unheard: None }
     }
 
-    /// What the reply of a detached handler makes.
-    pub(crate) fn of_detached(unheard: Box<Unheard>) -> Self {
-        let reply = unheard.reply().cloned();
-        let reply = reply.unwrap_or_else(|| Err(ErrorObject::internal_error("The result is gone")));
-        let answer = Self::of(unheard.context(), reply);
-        Self { unheard: Some(unheard), ..answer }
-    }
-
-    /// What a handler's reply makes.
-    pub(crate) fn of(context: &Context, reply: Reply) -> Self {
+    /// What the outcome of a call makes.
+    pub(crate) fn of(context: &Context, outcome: CallOutcome) -> Self {
+        let fault = outcome.is_tool_error().then_some(Fault::Tool);
+        let CallOutcome { reply, refusal, unheard } = outcome;
         let encoded = reply
             .and_then(|outcome| may_ask(context, outcome))
             .and_then(|outcome| encode(context, outcome));
-        match encoded {
-            Ok(json) => Self::new(StatusCode::OK, json),
+        let mut answer = match encoded {
+            Ok(json) => Self { fault, ..Self::new(json, None) },
             Err(error) => Self::failed(context, error),
+        };
+        match refusal {
+            None => {}
+            Some(Refusal::Busy(seconds)) => {
+                answer.status = StatusCode::TOO_MANY_REQUESTS;
+                answer.retry_after = Some(seconds);
+            }
+            #[cfg(feature = "asking")]
+            Some(Refusal::State) => answer.status = StatusCode::BAD_REQUEST,
         }
+        Self { unheard, ..answer }
     }
 
     /// What an error makes. Only -32021 has a status of its own here: every other error of a handler is in
@@ -55,25 +65,17 @@ impl Answer {
             tracing::warn!(code = %error.code, "a handler's error code may not be sent; -32603 is sent instead");
             error.code = ErrorCode::INTERNAL_ERROR;
         }
-        let status = status_of(error.code);
+        let code = error.code;
         let message = ErrorMessage::new(Some(context.request_id().clone()), error);
         // Its parts were decoded from JSON or made of strings, which always encode.
-        Self::new(status, serde_json::to_vec(&message).unwrap_or_default())
-    }
-
-    /// What a rejection makes that came to light after the ladder.
-    #[cfg(feature = "asking")]
-    pub(crate) fn refused(rejection: &Rejection) -> Self {
-        // It is made of strings, which always encode.
-        let json = serde_json::to_vec(&rejection.message()).unwrap_or_default();
-        Self::new(rejection.status(), json)
+        Self::new(serde_json::to_vec(&message).unwrap_or_default(), Some(code))
     }
 
     /// What an encoded result makes.
     pub(crate) fn encoded(id: &RequestId, result: &str) -> Self {
         let mut json = Vec::with_capacity(result.len() + AROUND);
         around(&mut json, id, |json| json.extend_from_slice(result.as_bytes()));
-        Self::new(StatusCode::OK, json)
+        Self::new(json, None)
     }
 
     /// As the one body of a response.
@@ -81,6 +83,9 @@ impl Answer {
         let mut response = Response::new(Body::full(self.json));
         *response.status_mut() = self.status;
         response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+        if let Some(seconds) = self.retry_after {
+            too_early(response.headers_mut(), seconds);
+        }
         if let Some(unheard) = self.unheard {
             unheard.is_sent();
         }
@@ -96,8 +101,13 @@ impl Answer {
     }
 }
 
+#[cold]
+fn too_early(headers: &mut HeaderMap, retry_after: u64) {
+    headers.insert(header::RETRY_AFTER, HeaderValue::from(retry_after));
+}
+
 /// The HTTP status of a call that came to an error, while nothing was sent.
-pub(crate) const fn status_of(code: ErrorCode) -> StatusCode {
+const fn status_of(code: ErrorCode) -> StatusCode {
     match code {
         ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,

@@ -12,7 +12,7 @@ use std::time::Duration;
 use http::{HeaderValue, Response, StatusCode, header};
 use mcp_transport::media::Accepts;
 
-pub(crate) use answer::{Answer, status_of};
+pub(crate) use answer::Answer;
 pub use body::{Body, StreamLost};
 pub(crate) use framing::Framing;
 pub(crate) use outbox::{Closed, Event, Held, Outbox};

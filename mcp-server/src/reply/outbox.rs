@@ -330,7 +330,7 @@ mod tests {
     }
 
     fn answer() -> Answer {
-        Answer::new(http::StatusCode::OK, "{}".into())
+        Answer::new("{}".into(), None)
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::{Answer, Body, Event, Framing, Held, ResponseMode, SSE_SILENCE};
 use crate::context::Context;
 use crate::dispatch::Begun;
 use crate::rejection::Rejection;
+use crate::span;
 use crate::work::{Working, timed_out};
 
 /// How one exchange is to be replied to.
@@ -88,7 +89,7 @@ impl Responding {
 /// locks held when nobody reads.
 pub(crate) struct Respond {
     context: Context,
-    /// Until it has come to something.
+    /// `None` once it has come to its end, or into a task of its own.
     work: Option<Working>,
     plan: Plan,
     timer: Option<Timer>,
@@ -109,13 +110,17 @@ impl Respond {
 
     /// The reply of an answer that came while nothing had been sent.
     fn answered(&mut self, answer: Answer) -> Result<Response<Body>, Closed> {
-        self.work = None;
+        let mut work = self.work.take();
+        let span = work.as_mut().map(Working::stop);
         let outbox = self.context.outbox();
         if outbox.is_closed() {
             return Err(Closed);
         }
         // A status other than 200 says something that a stream cannot.
         let (events, answer) = outbox.settle(answer);
+        if let Some(span) = span {
+            span::ended(span, answer.fault);
+        }
         if events.is_empty() || answer.status != StatusCode::OK {
             return Ok(self.plan.reply(answer));
         }
@@ -170,7 +175,12 @@ impl Future for Respond {
         }
         match self.context.outbox().poll_held(cx) {
             Held::Closed => Poll::Ready(Err(Closed)),
-            Held::Answer(answer) => Poll::Ready(Ok(self.plan.reply(answer))),
+            Held::Answer(answer) => {
+                if let Some(work) = &mut self.work {
+                    span::ended(work.stop(), answer.fault);
+                }
+                Poll::Ready(Ok(self.plan.reply(answer)))
+            }
             Held::Events => Poll::Ready(Ok(self.commit())),
             Held::Nothing => self.poll_timer(cx),
         }
@@ -190,10 +200,16 @@ fn stream(events: impl IntoIterator<Item = Event>, answer: Answer) -> Response<B
 }
 
 /// Runs the handler of an open stream until it answers, or the call has taken too long.
-pub(crate) async fn drive(work: Working, context: Context, deadline: Instant, call_time: Duration) {
-    let answer = match tokio::time::timeout_at(deadline, work).await {
+pub(crate) async fn drive(
+    mut work: Working,
+    context: Context,
+    deadline: Instant,
+    call_time: Duration,
+) {
+    let answer = match tokio::time::timeout_at(deadline, &mut work).await {
         Ok(answer) => answer,
         Err(_) => timed_out(&context, call_time),
     };
+    span::ended(work.stop(), answer.fault);
     context.outbox().finish(answer);
 }

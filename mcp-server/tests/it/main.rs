@@ -27,6 +27,7 @@ mod exchange;
 mod handlers;
 mod head;
 mod ladder;
+mod layers;
 mod limits;
 mod listen;
 mod lists;
@@ -37,12 +38,14 @@ mod methods;
 mod once;
 mod pipe;
 mod prompts;
+mod rate_limit;
 mod reply;
 mod resources;
 #[cfg(feature = "asking")]
 mod rounds;
 mod serve;
 mod service;
+mod spans;
 mod stall;
 mod support;
 #[cfg(feature = "validation")]
