@@ -32,7 +32,7 @@
 //!
 //! # Which calls
 //!
-//! Those that have a handler: tools, prompts, reads of resources, completions. They have passed every check but that of
+//! Those that have a handler: tools, prompts, reads of resources, completions, custom methods. They have passed every check but that of
 //! the arguments against the tool's schema, which stands right before the handler. Lists, `server/discover` and
 //! subscriptions have no handler, and what is refused never becomes a call; layers around the
 //! [`McpService`](crate::McpService) see all of that, as HTTP.

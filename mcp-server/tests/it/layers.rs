@@ -12,8 +12,8 @@ use mcp_server::types::{
     CallToolResult, ErrorCode, ErrorObject, GetPromptResult, Outcome, ReadResourceResult,
 };
 use mcp_server::{
-    Args, Context, Extension, HandlerError, Progress, Prompt, Resource, ResourceTemplate,
-    ResponseMode, ServerBuilder, Tool,
+    Args, Context, Extension, HandlerError, Method, Progress, Prompt, Resource, ResourceTemplate,
+    ResponseMode, ServerBuilder, Structured, Tool,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -348,6 +348,37 @@ async fn a_call_can_be_tried_again() {
     let running = Running::build(builder().tool(flaky.layer(retry))).await;
     assert_eq!(running.ask(&Post::call("flaky", json!({}))).await.tool_text(), "done");
     assert_eq!(notes.take().len(), 3);
+}
+
+/// A custom method has a handler as well.
+#[tokio::test]
+async fn custom_methods_pass_through_layers() {
+    let notes = Notes::default();
+    let search = Method::new("acme/search", async |Args(Text { text }): Args<Text>| {
+        Structured(json!({ "found": text }))
+    });
+    let server = notes.around(builder().method(search), "all");
+    let refusing = server.layer(answering_some());
+    let running = Running::build(refusing).await;
+    let ask =
+        async |text: &str| running.ask(&Post::rpc("acme/search", json!({ "text": text }))).await;
+    assert_eq!(ask("x").await.result()["found"], "x");
+    let seen =
+        [r#"all acme/search acme/search {"text":"x"} false"#, "all CallOutcome(complete) false"];
+    assert_eq!(notes.take(), seen);
+    // A tool error would be the result of another method.
+    let refused = ask("secret").await;
+    assert_eq!(refused.message()["error"], json!({ "code": -32603, "message": "not that" }));
+}
+
+/// Refuses what asks for a secret.
+fn answering_some() -> impl mcp_server::layer::CallLayer {
+    from_fn(async |call: Call, next: Next| {
+        if call.arguments().is_some_and(|json| json.contains("secret")) {
+            return CallOutcome::tool_error("not that");
+        }
+        next.run(call).await
+    })
 }
 
 #[cfg(feature = "asking")]

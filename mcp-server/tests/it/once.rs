@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use mcp_server::ask::{Claiming, LocalSpentStates, SpentStates, StateId};
+use mcp_server::layer::{Call, CallOutcome, Next, from_fn};
 use mcp_server::{
     Answers, Ask, Prompt, Resource, ResourceTemplate, ResponseMode, ServerBuilder, Tool,
 };
@@ -351,4 +352,35 @@ async fn a_payment_is_made_once() {
     assert_eq!(text(&done), "Hello, Ada! 7");
     assert_eq!(running.ask(&call("pays", answered(&asked))).await.code(), Some(-32602));
     assert_eq!(ended.load(Ordering::SeqCst), 1);
+}
+
+/// What a layer refuses has not been used, and what it tries again was used once.
+#[tokio::test]
+async fn a_state_is_claimed_inside_of_the_layers() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    // The second call comes too early, and the third is tried twice.
+    let layer = from_fn(move |call: Call, next: Next| {
+        let counted = Arc::clone(&counted);
+        async move {
+            match counted.fetch_add(1, Ordering::SeqCst) {
+                1 => CallOutcome::busy(Duration::from_secs(1)),
+                2 => {
+                    assert!(!next.clone().run(call.clone()).await.is_failure());
+                    next.run(call).await
+                }
+                _ => next.run(call).await,
+            }
+        }
+    });
+    let ended = Arc::default();
+    let running = start_once(builder().tool(redeem(&ended)).layer(layer)).await;
+    let asked = running.ask(&call("redeem", json!({}))).await.result();
+    let busy = running.ask(&call("redeem", answered(&asked))).await;
+    assert_eq!(busy.status, 429);
+    let done = running.ask(&call("redeem", answered(&asked))).await.result();
+    assert_eq!(text(&done), "Hello, Ada! 7");
+    assert_eq!(ended.load(Ordering::SeqCst), 2, "the layer had it run twice");
+    let again = running.ask(&call("redeem", answered(&asked))).await;
+    assert_eq!((again.status, again.code()), (400, Some(-32602)));
 }
