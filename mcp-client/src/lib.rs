@@ -120,6 +120,10 @@
 //! Tokio, with I/O and time enabled. Connections are pooled and kept alive, over HTTP/1.1 or, by
 //! [`http2_prior_knowledge`](ClientBuilder::http2_prior_knowledge), HTTP/2. TLS and the like come as a
 //! [`connector`](ClientBuilder::connector), a whole HTTP stack as a [`service`](ClientBuilder::service).
+//!
+//! # More to read
+//!
+//! The [`manual`] has a page on calls, on input, on subscriptions, on caching and on errors.
 
 mod backoff;
 mod body;
@@ -141,6 +145,7 @@ mod limits;
 mod link;
 mod listen;
 mod listener;
+pub mod manual;
 mod messages;
 mod outgoing;
 mod pages;

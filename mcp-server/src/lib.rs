@@ -79,11 +79,6 @@
 //! ([`Context::trace_context`]), and becomes the parent of the span with [`ServerBuilder::trace_parent`]. Where
 //! nobody is interested in the span it costs a few instructions.
 //!
-//! # More to read
-//!
-//! [`handler`] on handlers, the module `ask` on asking the client, and the [`manual`] on composing servers, on subscriptions
-//! and on deployment.
-//!
 //! # Extensions
 //!
 //! None is built in. A server declares one with [`ServerBuilder::extension`], and a handler asks
@@ -126,6 +121,11 @@
 //! The server listens on loopback, answers only to hosts and origins of the loopback interface, and has a
 //! ceiling, in [`Limits`], for everything that a peer can let grow. What loosens this is called
 //! `danger_...`. Headers, arguments and results are not logged; URIs of resources that are read are in spans.
+//!
+//! # More to read
+//!
+//! [`handler`] on handlers, the module `ask` on asking the client, [`layer`] on what goes around calls, and the [`manual`] on
+//! composing servers, on subscriptions and on deployment.
 
 #[cfg(feature = "asking")]
 pub mod ask;

@@ -50,6 +50,21 @@
 //! before going public: `body` (4 MiB), `call_time` (10 min), `exchanges` and `exchanges_per_caller`, `listens`, `connections` (keep it
 //! below the limit of open files). Over HTTP/1.1 each subscription holds a connection.
 //!
+//! How often callers may call is for a [`RateLimit`](crate::layer::RateLimit) to say, which is a layer. Its default, 120 calls
+//! a minute and 30 at once for each caller, is more than a model makes and less than a loop does; who is over it gets 429 with
+//! `Retry-After`.
+//!
+//! # Web pages
+//!
+//! A page of another origin can send requests only if its origin is among [`origins`](crate::ServerBuilder::origins), and
+//! read answers only once [`cors`](crate::ServerBuilder::cors) is on. Credentials of the browser, such as cookies, are never
+//! asked for: a page authenticates with an `Authorization` header of its own.
+//!
+//! # Standard input and output
+//!
+//! A server that a client starts as a process, [`serve_stdio`](crate::Server::serve_stdio), needs nothing of the above. Whoever
+//! started it is trusted; log to standard error, and end when the input ends, which it does by itself.
+//!
 //! # Shutting down
 //!
 //! [`shutdown_on`](crate::Serve::shutdown_on) takes a future, such as that of a signal: the listener closes, subscriptions end

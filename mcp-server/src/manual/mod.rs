@@ -2,6 +2,7 @@
 //!
 //! - Handlers, what they take and return: [`handler`](crate::handler).
 //! - Asking the client in the middle of a handler: the module `ask`, with the feature of that name.
+//! - What goes around calls, time-outs, rate limits, metrics: [`layer`](crate::layer).
 //! - [Composing](composing) a server, changing it while it serves, showing each caller their own.
 //! - [Subscriptions](subscriptions): telling clients what has changed.
 //! - [Deployment](deployment): hosts and origins, proxies, several instances, limits, shutting down.

@@ -1,0 +1,14 @@
+//! How to, a page for each question. There is nothing here but text.
+//!
+//! - [Calls](calls): what is set on one, how it ends, lists, structured results, layers, repetitions.
+//! - [Input](input): servers that ask before they can finish.
+//! - [Subscriptions](subscriptions): hearing of changes.
+//! - [Caching](caching): what is remembered, and for how long.
+//! - [Errors](errors): whose fault it is, and what to do.
+//! - [Tests](crate::testing): a server that plays a script, with all that can go wrong.
+
+pub mod caching;
+pub mod calls;
+pub mod errors;
+pub mod input;
+pub mod subscriptions;
