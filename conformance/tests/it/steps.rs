@@ -32,7 +32,7 @@ pub(crate) fn run_with(server: Command) -> (Value, Vec<String>) {
     (report, Arc::into_inner(logged).map_or_else(Vec::new, |logged| logged.into_inner().unwrap()))
 }
 
-fn runtime() -> Runtime {
+pub(crate) fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
