@@ -26,8 +26,11 @@ pub(super) fn add_to(server: ServerBuilder, end: Arc<sync::Notify>) -> ServerBui
             Tool::new("sample", sample).description("Asks the model."),
             Tool::new("roots", roots).description("Asks where it may work."),
             Tool::new("change", change).description("Says that something has changed."),
-            Tool::new("end", move || ready(end.notify_one()))
-                .description("Ends every subscription."),
+            Tool::new("end", move || {
+                end.notify_one();
+                ready("ended")
+            })
+            .description("Ends every subscription."),
         ])
         .prompt(Prompt::new("greet", greet).description("Greets.").complete("name", names))
         .resource(

@@ -43,7 +43,7 @@ fn discovery_over_stdio_tells_it() {
 
 fn check(error: &Error, code: i64) {
     assert!(error.is_legacy(), "{error}");
-    assert_eq!(i64::from(error.rpc().unwrap().code.0), code, "{error}");
+    assert_eq!(error.rpc().unwrap().code.0, code, "{error}");
 }
 
 fn everything() -> Option<Command> {
