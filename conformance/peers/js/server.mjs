@@ -64,6 +64,12 @@ function build() {
     return server;
 }
 
+async function report(mcpReq, progress, total) {
+    const progressToken = mcpReq._meta?.progressToken;
+    if (progressToken === undefined) return;
+    await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, total } });
+}
+
 function addTools(server) {
     server.registerTool('echo', { description: 'Says it back.', inputSchema: takes('text', 'string') },
         async args => text(args.text));
@@ -71,14 +77,12 @@ function addTools(server) {
         async () => ({ ...text('failed on purpose'), isError: true }));
     server.registerTool('progress', { description: 'Reports each step.', inputSchema: takes('steps', 'integer') },
         async ({ steps }, { mcpReq }) => {
-            const progressToken = mcpReq._meta?.progressToken;
-            for (let progress = 1; progress <= steps && progressToken !== undefined; progress++) {
-                await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, total: steps } });
-            }
+            for (let step = 1; step <= steps; step++) await report(mcpReq, step, steps);
             return text('done');
         });
     server.registerTool('slow', { description: 'Waits.', inputSchema: takes('ms', 'integer') },
         async ({ ms }, { mcpReq }) => {
+            await report(mcpReq, 0, ms);
             await sleep(ms, undefined, { signal: mcpReq.signal }).catch(reason => {
                 say('cancelled');
                 throw reason;

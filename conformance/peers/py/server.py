@@ -75,7 +75,8 @@ async def progress(steps: int, ctx: Context) -> str:
 
 
 @server.tool(description="Waits.", structured_output=False)
-async def slow(ms: int) -> str:
+async def slow(ms: int, ctx: Context) -> str:
+    await ctx.report_progress(0, ms)
     try:
         await anyio.sleep(ms / 1000)
     except anyio.get_cancelled_exc_class():
