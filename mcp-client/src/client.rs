@@ -132,6 +132,9 @@ impl Client {
     ///
     /// Lines on its standard output that are no messages are passed over, the first of them with a warning.
     ///
+    /// A server of an earlier revision may take a call for one of its own: begin with [`discover`](Self::discover),
+    /// whose error [tells](Error::is_legacy), when it may be one. Specification: stdio, Backward Compatibility.
+    ///
     /// ```no_run
     /// use tokio::process::Command;
     ///
@@ -185,6 +188,9 @@ impl Client {
     }
 
     /// Asks the server what it is, which versions it speaks and what it can do. Specification: Discovery.
+    ///
+    /// # Errors
+    /// See [`Error`]; a server of earlier revisions only is told by [`Error::is_legacy`].
     pub fn discover(&self) -> Call<request::Discover, DiscoverResult> {
         Call::complete(self.clone(), Ok(EmptyParams::default()))
     }

@@ -26,6 +26,7 @@ struct Inner {
     kind: Kind,
     head: Option<Head>,
     source: Option<BoxError>,
+    is_legacy: bool,
 }
 
 /// What is known of the HTTP response.
@@ -118,7 +119,7 @@ pub(crate) enum Fault {
 
 impl Error {
     pub(crate) fn new(kind: Kind) -> Self {
-        Self(Box::new(Inner { kind, head: None, source: None }))
+        Self(Box::new(Inner { kind, head: None, source: None, is_legacy: false }))
     }
 
     pub(crate) fn usage(what: impl Into<Box<str>>) -> Self {
@@ -131,6 +132,11 @@ impl Error {
 
     pub(crate) fn caused_by(mut self, source: impl Into<BoxError>) -> Self {
         self.0.source = Some(source.into());
+        self
+    }
+
+    pub(crate) fn of_legacy_server(mut self) -> Self {
+        self.0.is_legacy = true;
         self
     }
 
@@ -177,6 +183,21 @@ impl Error {
     /// of another kind, or no MCP at all.
     pub fn is_protocol(&self) -> bool {
         matches!(self.0.kind, Kind::Protocol(_) | Kind::Redirect { .. })
+    }
+
+    /// The server speaks earlier revisions only, which begin with an `initialize` handshake, as far as its answer
+    /// tells: it says so, or it refuses with 400 and no error of this revision, or it does not know
+    /// `server/discover`. What it answered is there all the same, such as the [`rpc`](Self::rpc) error.
+    ///
+    /// Over a byte stream, where there is no status, only [`Client::discover`](crate::Client::discover) finds
+    /// out. Specification: Versioning, Backward Compatibility with Initialization-Based Versions.
+    pub fn is_legacy(&self) -> bool {
+        self.0.is_legacy
+    }
+
+    /// The HTTP status says that something is wrong, and nothing else does.
+    pub(crate) const fn is_status(&self) -> bool {
+        matches!(self.0.kind, Kind::Status { .. })
     }
 
     /// What kind of error it is, in one word, for telemetry.
@@ -295,6 +316,9 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let status = self.status().map_or(0, |status| status.as_u16());
+        if self.0.is_legacy {
+            f.write_str("the server seems to speak earlier revisions of the protocol only: ")?;
+        }
         match &self.0.kind {
             Kind::Usage(what) => f.write_str(what),
             Kind::Stopped => f.write_str("the transport is not running"),

@@ -22,6 +22,7 @@ use crate::endpoint::{Endpoint, ReplyBody};
 use crate::error::{Error, Fault, Kind, Unanswered};
 use crate::future::BoxFuture;
 use crate::layer::Layering;
+use crate::legacy;
 use crate::limits::Limits;
 use crate::link::{Link, Reply};
 use crate::listener::{Listener, Nobody};
@@ -70,7 +71,8 @@ impl Exchange<'_> {
         {
             return Ok(answer);
         }
-        let mut answer = match self.fetch(request).await {
+        let fetched = self.fetch(request).await.map_err(|error| legacy::told(error, request));
+        let mut answer = match fetched {
             Ok(answer) => answer,
             Err(error) if mode == Mode::Use => {
                 let stale = slot.and_then(|slot| stand_in(self.shared, &slot, &error));
@@ -231,12 +233,15 @@ impl Exchange<'_> {
     /// Sends a request whose answer is a stream that stays open. Repeats it, once, in another version.
     pub(crate) async fn open(mut self, request: &mut dyn Outgoing) -> Result<Opened, Error> {
         let own = Own::new(request, self.options);
-        let error = match self.try_open(request, own).await {
-            Err(error) if own.version && self.renegotiate(&error) => error,
-            opened => return opened,
-        };
-        tracing::debug!(%error, "a stream is opened in another version");
-        self.try_open(request, own).await
+        let mut opened = self.try_open(request, own).await;
+        if let Err(error) = &opened
+            && own.version
+            && self.renegotiate(error)
+        {
+            tracing::debug!(%error, "a stream is opened in another version");
+            opened = self.try_open(request, own).await;
+        }
+        opened.map_err(|error| legacy::told(error, request))
     }
 
     async fn try_open(&mut self, request: &mut dyn Outgoing, own: Own) -> Result<Opened, Error> {

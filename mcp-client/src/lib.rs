@@ -90,7 +90,8 @@
 //! [total timeout](ClientBuilder::total_timeout), and an answer that is lost or wrong is an error as soon as that
 //! is known. An [`Error`] says who is to blame: the caller ([`is_usage`](Error::is_usage)), the network
 //! ([`is_transport`](Error::is_transport)), whoever answered against the protocol
-//! ([`is_protocol`](Error::is_protocol)), missing rights ([`is_auth`](Error::is_auth)); and it has the server's
+//! ([`is_protocol`](Error::is_protocol)), missing rights ([`is_auth`](Error::is_auth)), or a server that is older
+//! ([`is_legacy`](Error::is_legacy)); and it has the server's
 //! own error ([`rpc`](Error::rpc)), the status and the headers. A tool that fails is no error but a result
 //! that [says so](types::CallToolResult::is_error).
 //!
@@ -141,6 +142,7 @@ mod future;
 mod headers;
 mod input;
 mod layer;
+mod legacy;
 mod limits;
 mod link;
 mod listen;

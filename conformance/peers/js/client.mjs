@@ -10,6 +10,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
 const VERSION = '2026-07-28';
 const TEXT = 'Grüße, 世界 🦀\nline two';
+const NOTE = 'peer://note';
+const ANSWERS = { 'Who are you?': { name: 'Ada' }, 'Which colour?': { colour: 'green' } };
 
 // Every step is bounded by the SDK's request timeout; this bounds the whole.
 setTimeout(() => {
@@ -19,8 +21,19 @@ setTimeout(() => {
 
 const [first, command, ...args] = process.argv.slice(2);
 const stdio = first === '--stdio';
+const asked = [];
 const connect = async () => {
-    const client = new Client({ name: 'typescript-peer', version: '2.4.0' }, { versionNegotiation: { mode: { pin: VERSION } } });
+    const client = new Client(
+        { name: 'typescript-peer', version: '2.4.0' },
+        { versionNegotiation: { mode: { pin: VERSION } }, capabilities: { elicitation: {}, sampling: {}, roots: {} } },
+    );
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+        asked.push(params.message);
+        return { action: 'accept', content: ANSWERS[params.message] };
+    });
+    client.setRequestHandler('sampling/createMessage', async () => (
+        { role: 'assistant', content: { type: 'text', text: 'four' }, model: 'none' }));
+    client.setRequestHandler('roots/list', async () => ({ roots: [{ uri: 'file:///work' }] }));
     const transport = stdio ? new StdioClientTransport({ command, args }) : new StreamableHTTPClientTransport(new URL(first));
     await client.connect(transport);
     return client;
@@ -41,23 +54,32 @@ async function progress() {
     return { values, ...result };
 }
 
+// By then the server is at work on it.
 async function cancel() {
     const abort = new AbortController();
-    const giveUp = () => abort.abort('no longer wanted');
-    if (!stdio) setTimeout(giveUp, 200);
-    return call('slow', { ms: 10_000 }, { signal: abort.signal, ...(stdio && { onprogress: giveUp }) }).then(
+    const onprogress = () => abort.abort('no longer wanted');
+    return call('slow', { ms: 10_000 }, { signal: abort.signal, onprogress }).then(
         result => ({ cancelled: false, ...seen(result) }),
         error => ({ cancelled: abort.signal.aborted, with: error.name }),
     );
 }
 
 async function listen() {
-    const heard = new Promise(resolve => client.setNotificationHandler('notifications/tools/list_changed', () => resolve('tools')));
-    const subscription = await client.listen({ toolsListChanged: true });
-    await attempt('test_trigger_tool_change', {});
-    const saw = { granted: subscription.honoredFilter, heard: await heard };
+    const heard = [
+        new Promise(resolve => client.setNotificationHandler('notifications/tools/list_changed', () => resolve('tools'))),
+        new Promise(resolve => client.setNotificationHandler('notifications/resources/updated', ({ params }) => resolve(params.uri))),
+    ];
+    const subscription = await client.listen({ toolsListChanged: true, resourceSubscriptions: [NOTE] });
+    await attempt('change', {});
+    const saw = { granted: subscription.honoredFilter, heard: (await Promise.all(heard)).sort() };
     await subscription.close();
     return saw;
+}
+
+async function end() {
+    const subscription = await client.listen({ toolsListChanged: true });
+    await attempt('end', {});
+    return subscription.closed;
 }
 
 async function restart() {
@@ -84,7 +106,15 @@ const report = {
     progress: await progress(),
     cancel: await cancel(),
     after: await attempt('echo', { text: 'still here' }),
-    ...(stdio ? { listen: await listen(), restart: await restart() } : {}),
+    ask: { ...(await attempt('ask', {})), asked },
+    sample: await attempt('sample', {}),
+    roots: await attempt('roots', {}),
+    prompt: (await client.getPrompt({ name: 'greet', arguments: { name: 'Ada' } })).messages.map(({ content }) => content.text),
+    resource: (await client.readResource({ uri: NOTE })).contents.map(part => part.text),
+    complete: (await client.complete({ ref: { type: 'ref/prompt', name: 'greet' }, argument: { name: 'name', value: 'A' } })).completion.values,
+    listen: await listen(),
+    ...(stdio ? { restart: await restart() } : {}),
+    end: await end(),
 };
 await client.close();
 console.log(JSON.stringify(report));

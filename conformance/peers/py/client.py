@@ -17,9 +17,18 @@ import anyio
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult
+from mcp_types import (
+    CallToolResult,
+    CreateMessageResult,
+    ElicitResult,
+    ListRootsResult,
+    PromptReference,
+    Root,
+    TextContent,
+)
 
 VERSION = "2026-07-28"
+NOTE = "peer://note"
 TEXT = "Grüße, 世界 🦀\nline two"
 
 
@@ -48,18 +57,57 @@ async def progress(client: Client) -> dict[str, Any]:
 
 
 async def cancel(client: Client) -> dict[str, Any]:
-    with anyio.move_on_after(0.2) as scope:
-        return {"cancelled": False, **seen(await client.call_tool("slow", {"ms": 10_000}, 10))}
+    with anyio.CancelScope() as scope:
+
+        async def give_up(*progress: Any) -> None:
+            # By now the server is at work on it.
+            scope.cancel()
+
+        return {"cancelled": False, **seen(await client.call_tool("slow", {"ms": 10_000}, 10, give_up))}
     return {"cancelled": scope.cancelled_caught}
 
 
+ANSWERS = {"Who are you?": {"name": "Ada"}, "Which colour?": {"colour": "green"}}
+asked: list[str] = []
+
+
+async def fill_in(context: Any, form: Any) -> ElicitResult:
+    asked.append(form.message)
+    return ElicitResult(action="accept", content=ANSWERS[form.message])
+
+
+async def think(context: Any, params: Any) -> CreateMessageResult:
+    return CreateMessageResult(role="assistant", content=TextContent(type="text", text="four"), model="none")
+
+
+async def show_roots(context: Any) -> ListRootsResult:
+    return ListRootsResult(roots=[Root(uri="file:///work")])
+
+
+HANDLERS = {"elicitation_callback": fill_in, "sampling_callback": think, "list_roots_callback": show_roots}
+
+
 async def listen(client: Client) -> dict[str, Any]:
-    async with client.listen(tools_list_changed=True) as subscription:
-        await attempt(client, "test_trigger_tool_change", {})
+    heard = []
+    async with client.listen(tools_list_changed=True, resource_subscriptions=[NOTE]) as subscription:
+        await attempt(client, "change", {})
         async for event in subscription:
-            granted = subscription.honored.model_dump(by_alias=True, exclude_none=True)
-            return {"granted": granted, "heard": "tools" if type(event).__name__ == "ToolsListChanged" else str(event)}
-    return {}
+            heard.append({"ToolsListChanged": "tools"}.get(type(event).__name__) or event.uri)
+            if len(heard) == 2:
+                break
+    granted = subscription.honored.model_dump(by_alias=True, exclude_none=True)
+    return {"granted": granted, "heard": sorted(heard)}
+
+
+async def end(client: Client) -> str:
+    # After a call of a tool that it has not seen the SDK lists the tools, which would be too late.
+    await client.list_tools()
+    # A subscription that is lost raises an error instead.
+    async with client.listen(tools_list_changed=True) as subscription, anyio.create_task_group() as tasks:
+        tasks.start_soon(attempt, client, "end", {})
+        async for event in subscription:
+            return f"heard {event}"
+    return "graceful"
 
 
 async def kill(client: Client) -> dict[str, Any]:
@@ -69,15 +117,16 @@ async def kill(client: Client) -> dict[str, Any]:
 
 async def run(server: str | StdioServerParameters) -> dict[str, Any]:
     report = await steps(server)
-    if isinstance(server, StdioServerParameters):
-        async with Client(server) as client:
+    async with Client(server) as client:
+        if isinstance(server, StdioServerParameters):
             report["restart"] |= await attempt(client, "echo", {"text": "still here"})
+        report["end"] = await end(client)
     return report
 
 
 async def steps(server: str | StdioServerParameters) -> dict[str, Any]:
     # A pinned mode would never send `server/discover`: probe instead, and refuse the fallback.
-    async with Client(server, mode="auto") as client:
+    async with Client(server, mode="auto", **HANDLERS) as client:
         if client.protocol_version != VERSION or (found := client.session.discover_result) is None:
             raise SystemExit(f"the server speaks {client.protocol_version}")
         report = {
@@ -95,9 +144,15 @@ async def steps(server: str | StdioServerParameters) -> dict[str, Any]:
             "progress": await progress(client),
             "cancel": await cancel(client),
             "after": await attempt(client, "echo", {"text": "still here"}),
+            "ask": await attempt(client, "ask", {}) | {"asked": asked},
+            "sample": await attempt(client, "sample", {}),
+            "roots": await attempt(client, "roots", {}),
+            "prompt": [message.content.text for message in (await client.get_prompt("greet", {"name": "Ada"})).messages],
+            "resource": [part.text for part in (await client.read_resource(NOTE)).contents],
+            "complete": (await client.complete(PromptReference(name="greet"), {"name": "name", "value": "A"})).completion.values,
+            "listen": await listen(client),
         }
         if isinstance(server, StdioServerParameters):
-            report["listen"] = await listen(client)
             report["restart"] = await kill(client)
         return report
 

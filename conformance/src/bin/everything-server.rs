@@ -5,32 +5,43 @@
 //!
 //! Serves `/mcp` on 127.0.0.1, on a free port unless one is given, and prints `listening PORT`. With
 //! `--until-eof` it ends when its standard input does, so that it cannot outlive the process that started it. With
-//! `--stdio` it serves the process that started it over standard input and output, until SIGTERM at the latest.
+//! `--stdio` it serves the process that started it over standard input and output, until SIGTERM at the latest. The
+//! tool `end` ends it as well.
 
 use std::error::Error;
-use std::future::Future;
+use std::future::{Future, pending};
+use std::sync::Arc;
 use std::time::Duration;
 use std::{env, io, thread};
 
 use conformance::server;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse(env::args().skip(1))?;
+    let end = Arc::new(Notify::new());
     if options.stdio {
-        return Ok(server::over_stdio()?.serve_stdio().shutdown_on(terminated()?).await?);
+        let server = server::over_stdio(Arc::clone(&end))?;
+        return Ok(server.serve_stdio().shutdown_on(either(terminated()?, end)).await?);
     }
     let listener = TcpListener::bind(("127.0.0.1", options.port)).await?;
     server::say(format_args!("listening {}", listener.local_addr()?.port()));
-    let serve = server::everything()?.serve_with(listener);
+    let serve = server::everything(Arc::clone(&end))?.serve_with(listener).drain_time(DRAIN_TIME);
     if options.until_eof {
-        serve.shutdown_on(end_of_input()).drain_time(DRAIN_TIME).await?;
+        serve.shutdown_on(either(end_of_input(), end)).await?;
     } else {
-        serve.await?;
+        serve.shutdown_on(either(pending(), end)).await?;
     }
     Ok(())
+}
+
+async fn either(signal: impl Future<Output = ()>, end: Arc<Notify>) {
+    tokio::select! {
+        () = signal => {}
+        () = end.notified() => {}
+    }
 }
 
 struct Options {
@@ -69,7 +80,7 @@ fn terminated() -> io::Result<impl Future<Output = ()>> {
 
 #[cfg(not(unix))]
 fn terminated() -> io::Result<impl Future<Output = ()>> {
-    Ok(std::future::pending())
+    Ok(pending())
 }
 
 // A thread of its own: the runtime would wait for one of its own at the end, and so for the input.

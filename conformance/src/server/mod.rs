@@ -9,17 +9,20 @@ mod tools;
 use std::fmt;
 use std::io::{self, Write};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_server::types::CacheScope;
 use mcp_server::{Announces, BuildError, Server, Tool};
+use tokio::sync::Notify;
 
-/// The server with everything that the official suite and the clients of other SDKs look for.
+/// The server with everything that the official suite and the clients of other SDKs look for. It notifies `end` when
+/// a client wants to see how a shutdown ends its subscriptions.
 ///
 /// # Errors
 /// None that its definitions do not cause themselves.
-pub fn everything() -> Result<Server, BuildError> {
-    with([])
+pub fn everything(end: Arc<Notify>) -> Result<Server, BuildError> {
+    with([], end)
 }
 
 /// The same for the process that started this one, which can ask for its id, to kill it, and have it start a process
@@ -27,24 +30,25 @@ pub fn everything() -> Result<Server, BuildError> {
 ///
 /// # Errors
 /// None that its definitions do not cause themselves.
-pub fn over_stdio() -> Result<Server, BuildError> {
-    with([
+pub fn over_stdio(end: Arc<Notify>) -> Result<Server, BuildError> {
+    let more = [
         Tool::new("pid", async || std::process::id().to_string()),
         Tool::new("child", async || {
             let status = Command::new("sh").args(["-c", "cat; echo stray"]).status();
             status.map(|status| status.to_string())
         }),
-    ])
+    ];
+    with(more, end)
 }
 
-fn with<const N: usize>(more: [Tool; N]) -> Result<Server, BuildError> {
+fn with<const N: usize>(more: [Tool; N], end: Arc<Notify>) -> Result<Server, BuildError> {
     let server = Server::builder("everything-server", env!("CARGO_PKG_VERSION"));
-    resources::add_to(prompts::add_to(server))
+    let server = resources::add_to(prompts::add_to(server))
         .tools(tools::all())
         .tools(more)
         .tools(input::tools())
-        .tools(peer::all())
-        .prompt(input::prompt())
+        .prompt(input::prompt());
+    peer::add_to(server, end)
         .announces(Announces::new().tools().prompts().resources().resource_updates())
         .list_cache(FRESH, CacheScope::Public)
         .build()

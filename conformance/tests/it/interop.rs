@@ -52,12 +52,16 @@ pub(crate) struct Serves {
     name: &'static str,
     capabilities: &'static [&'static str],
     unknown: fn() -> Value,
+    /// What it prints when a client gives up a call and then closes a subscription: over HTTP, over stdio.
+    pub(crate) tells_of: [&'static [&'static str]; 2],
 }
 
 pub(crate) const OURS: Serves = Serves {
     name: "everything-server",
     capabilities: &["completions", "logging", "prompts", "resources", "tools"],
     unknown: || json!({ "error": { "code": -32602, "message": "Unknown tool: no_such_tool" } }),
+    // A subscription has no handler that would notice.
+    tells_of: [&["cancelled"]; 2],
 };
 
 pub(crate) const TYPESCRIPT: Sdk = Sdk {
@@ -67,8 +71,10 @@ pub(crate) const TYPESCRIPT: Sdk = Sdk {
     server: "js/server.mjs",
     serves: Serves {
         name: "typescript-peer",
-        capabilities: &["tools"],
+        capabilities: &["completions", "prompts", "resources", "tools"],
         unknown: || json!({ "error": { "code": -32602, "message": "Tool no_such_tool not found" } }),
+        // Over stdio nothing of the SDK is told of a subscription that ends.
+        tells_of: [&["cancelled", "closed"], &["cancelled"]],
     },
 };
 
@@ -79,9 +85,9 @@ pub(crate) const PYTHON: Sdk = Sdk {
     server: "py/server.py",
     serves: Serves {
         name: "python-peer",
-        // It has neither prompts nor resources, and says so when they are listed.
-        capabilities: &["prompts", "resources", "tools"],
+        capabilities: &["completions", "prompts", "resources", "tools"],
         unknown: || json!({ "isError": true, "text": "Unknown tool: no_such_tool" }),
+        tells_of: [&["cancelled", "closed"]; 2],
     },
 };
 
@@ -121,7 +127,9 @@ fn our_client_on_server(sdk: &Sdk) {
 fn check(report: &Value, serves: &Serves, server: Serving) {
     check_report(report, serves);
     // What the client gave up the server gave up as well, and nothing else.
-    assert_eq!(server.program.line(), "cancelled");
+    for told in serves.tells_of[0] {
+        assert_eq!(server.program.line(), *told);
+    }
     assert_eq!(server.program.end(), [""; 0]);
 }
 
@@ -133,6 +141,7 @@ pub(crate) fn check_report(report: &Value, serves: &Serves) {
         "capabilities": serves.capabilities,
         "server": serves.name,
     });
+    let granted = json!({ "toolsListChanged": true, "resourceSubscriptions": ["peer://note"] });
     for (step, saw) in [
         ("discover", discover),
         ("echo", json!({ "isError": false, "text": steps::TEXT })),
@@ -140,10 +149,24 @@ pub(crate) fn check_report(report: &Value, serves: &Serves) {
         ("unknown", (serves.unknown)()),
         ("progress", json!({ "values": [1, 2, 3, 4, 5], "isError": false, "text": "done" })),
         ("after", json!({ "isError": false, "text": "still here" })),
+        ("ask", json!({ "isError": false, "text": "Ada likes green", "asked": QUESTIONS })),
+        ("sample", json!({ "isError": false, "text": "four" })),
+        ("roots", json!({ "isError": false, "text": "file:///work" })),
+        ("prompt", json!(["Hello, Ada!"])),
+        ("resource", json!(["a note"])),
+        ("complete", json!(["Ada", "Alan"])),
+        ("listen", json!({ "granted": granted, "heard": ["peer://note", "tools"] })),
+        ("end", json!("graceful")),
     ] {
         assert_eq!(report[step], saw, "{step}");
     }
     let listed = report["list"].as_array().unwrap();
-    assert!(listed.ends_with(&["echo", "fail", "progress", "slow"].map(Value::from)), "{listed:?}");
+    assert!(listed.ends_with(&TOOLS.map(Value::from)), "{listed:?}");
     assert_eq!(report["cancel"]["cancelled"], true);
 }
+
+const TOOLS: [&str; 9] =
+    ["echo", "fail", "progress", "slow", "ask", "sample", "roots", "change", "end"];
+
+/// What `ask` asks, each in a round of its own.
+const QUESTIONS: [&str; 2] = ["Who are you?", "Which colour?"];

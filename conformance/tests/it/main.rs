@@ -11,6 +11,7 @@
 )]
 
 mod interop;
+mod legacy;
 mod official;
 mod rounds;
 mod stdio;

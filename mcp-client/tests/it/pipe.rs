@@ -405,3 +405,26 @@ fn a_runtime_is_needed() {
     let (reader, writer) = split(ours);
     assert!(ClientBuilder::over(reader, writer).build_transport().unwrap_err().is_usage());
 }
+
+/// Specification: stdio, Backward Compatibility. Any error but those of this revision will do, to discovery alone.
+#[tokio::test]
+async fn a_server_of_earlier_revisions_is_told_by_discovery() {
+    for (code, is_legacy) in [(-32601, true), (-32602, true), (-32000, true), (-32022, false)] {
+        let (client, mut peer) = Peer::client();
+        let serve = async {
+            for _ in 0..2 {
+                let id = &peer.message().await["id"];
+                let error = json!({ "code": code, "message": "no" });
+                let message = json!({ "jsonrpc": "2.0", "id": id, "error": error });
+                peer.write(&format!("{message}\n")).await;
+            }
+        };
+        let calls = async {
+            let discovered = client.discover().await.unwrap_err();
+            assert_eq!(discovered.is_legacy(), is_legacy, "{code}");
+            assert_eq!(discovered.rpc().unwrap().code.0, code);
+            assert!(!call(&client).await.unwrap_err().is_legacy(), "{code}");
+        };
+        tokio::join!(calls, serve);
+    }
+}

@@ -1,4 +1,7 @@
-//! Agreeing on a version.
+//! Agreeing on a version, and servers that speak no version of this kind.
+
+use mcp_client::Error;
+use mcp_client::types::SubscriptionFilter;
 
 use crate::support::{NO_TOOLS, OK, Reply, Server, call, error, result};
 
@@ -76,4 +79,66 @@ async fn a_version_that_the_caller_chose_stays() {
 fn handshakes_are_not_spoken() {
     let builder = mcp_client::Client::builder("http://h/").protocol_version("2025-11-25");
     assert!(builder.build().unwrap_err().is_usage());
+}
+
+/// What the server answers, and whether that is an answer of earlier revisions: to discovery, to anything else.
+const ANSWERS: [(&str, &str, bool, bool); 16] = [
+    ("400 Bad Request", r#"{"code":-32000,"message":"Server not initialized"}"#, true, true),
+    ("400 Bad Request", r#"{"code":-32600,"message":"Missing session ID"}"#, true, false),
+    ("400 Bad Request", r#"{"code":-32602,"message":"Invalid params"}"#, true, false),
+    ("400 Bad Request", "", true, true),
+    ("400 Bad Request", "no message", true, true),
+    ("400 Bad Request", r#"{"code":-32020,"message":""}"#, false, false),
+    (
+        "400 Bad Request",
+        r#"{"code":-32021,"message":"","data":{"requiredCapabilities":{}}}"#,
+        false,
+        false,
+    ),
+    (
+        "400 Bad Request",
+        r#"{"code":-32022,"message":"","data":{"supported":["2099-01-01"],"requested":"x"}}"#,
+        false,
+        false,
+    ),
+    (
+        "400 Bad Request",
+        r#"{"code":-32022,"message":"","data":{"supported":["2025-11-25"],"requested":"x"}}"#,
+        true,
+        true,
+    ),
+    ("404 Not Found", r#"{"code":-32601,"message":"Method not found"}"#, true, false),
+    ("200 OK", r#"{"code":-32601,"message":"Method not found"}"#, true, false),
+    ("200 OK", r#"{"code":-32603,"message":"out of order"}"#, false, false),
+    // L3: the rights are another matter.
+    ("401 Unauthorized", "", false, false),
+    ("403 Forbidden", r#"{"code":-32000,"message":"no"}"#, false, false),
+    ("404 Not Found", "", false, false),
+    ("503 Service Unavailable", r#"{"code":-32000,"message":"busy"}"#, false, false),
+];
+
+#[tokio::test]
+async fn a_server_of_earlier_revisions_is_told() {
+    for (status, error, by_discovery, by_others) in ANSWERS {
+        let reply = || match error.strip_prefix('{') {
+            Some(_) => {
+                let message = format!(r#"{{"jsonrpc":"2.0","id":null,"error":{error}}}"#);
+                Reply::body(status, "application/json", &message)
+            }
+            None => Reply::body(status, "text/plain", error),
+        };
+        let check = |method: &str, told: &Error, is_legacy: bool| {
+            assert!(status.starts_with(told.status().unwrap().as_str()), "{method}: {told}");
+            assert_eq!(told.is_legacy(), is_legacy, "{method}, {status}, {error}");
+            assert_eq!(told.to_string().contains("earlier revisions"), is_legacy, "{told}");
+            assert_eq!(told.rpc().is_some(), error.starts_with('{'), "what it said is there");
+        };
+        // One more: the tools are listed when headers are refused.
+        let server = Server::start((0..4).map(|_| reply())).await;
+        let client = server.client();
+        check("discover", &client.discover().await.unwrap_err(), by_discovery);
+        check("call", &call(&client).await.unwrap_err(), by_others);
+        let filter = SubscriptionFilter::new().tools();
+        check("listen", &client.listen(filter).await.unwrap_err(), by_others);
+    }
 }
