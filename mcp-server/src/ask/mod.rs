@@ -168,9 +168,11 @@ impl Ask {
     }
 
     /// Keeps what `future` gives for the rounds to come, in which it is not run again. It is run at least once, and
-    /// again if the request does not come back.
+    /// again if the request does not come back. A `Result` is kept as it is, be it an error: what is to be tried again
+    /// in the next round should not be kept.
     ///
-    /// The value travels through the client, sealed; all that is kept must fit into 64 KiB.
+    /// The value travels through the client, sealed, as JSON that a `T` can be read from again; one that cannot ends the
+    /// request with -32603. All that is kept must fit into 64 KiB.
     pub async fn remember<T, F>(&self, key: &str, future: F) -> T
     where
         T: Serialize + DeserializeOwned,
@@ -336,7 +338,9 @@ fn elicited<T: DeserializeOwned>(
         ElicitAction::Cancel => Some(Elicited::Cancel),
         ElicitAction::Accept => {
             let content: JsonMap = result.decode().ok()?;
-            let content = schema?.complete(content).ok()?;
+            let schema = schema?;
+            let mut content = schema.complete(content).ok()?;
+            form::write_integers(schema, &mut content);
             RawJson::from(&content).decode().ok().map(Elicited::Accept)
         }
     }
