@@ -270,8 +270,8 @@ impl Context {
         }
     }
 
-    /// A result with no more said to caches than is good: nothing that a filter could hide from somebody may be shared, and
-    /// nothing that depends on answers kept. Specification: Caching, Cache Key and Cache Scope Field.
+    /// A result with no more said to caches than is good: nothing that a filter could hide from somebody may be
+    /// shared, and nothing that depends on answers kept. Specification: Caching, Cache Key and Cache Scope Field.
     pub(crate) fn cacheable(&self, mut result: ReadResourceResult) -> ReadResourceResult {
         let again = self.is_retry();
         if again {

@@ -39,8 +39,8 @@ pub(super) fn schema<T: JsonSchema>() -> Result<ElicitationSchema, InvalidForm> 
     form(crate::schema::inline::<T>()).map_err(invalid)
 }
 
-/// Writes integers without a fraction: to JSON Schema 2.0 is one as well as 2, and to no type of Rust. Some clients write all
-/// numbers alike.
+/// Writes integers without a fraction: to JSON Schema 2.0 is one as well as 2, and to no type of Rust. Some clients
+/// write all numbers alike.
 pub(super) fn write_integers(schema: &ElicitationSchema, content: &mut JsonMap) {
     for (name, field) in schema.properties.iter() {
         let PrimitiveSchema::Integer(_) = field else { continue };

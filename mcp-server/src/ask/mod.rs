@@ -105,9 +105,9 @@ impl Ask {
     /// Asks the user to fill in a form with the fields of `T`.
     ///
     /// `T` is a flat struct of strings, numbers, booleans, enums without data, and lists of such enums; what is an
-    /// `Option` need not be filled in. [`assert_form`] tells in a test whether it is one; here a `T` that is none ends
-    /// the request with -32603, unless the tool [said](crate::Tool::asks) that it asks for it: then the server is not
-    /// built.
+    /// `Option` need not be filled in, and a struct without fields asks for consent alone. [`assert_form`] tells in
+    /// a test whether it is one; here a `T` that is none ends the request with -32603, unless the tool
+    /// [said](crate::Tool::asks) that it asks for it: then the server is not built.
     pub fn form<T>(&self, key: &str, message: impl Into<String>) -> Asking<Elicited<T>>
     where
         T: DeserializeOwned + JsonSchema + Send + 'static,
@@ -168,8 +168,8 @@ impl Ask {
     }
 
     /// Keeps what `future` gives for the rounds to come, in which it is not run again. It is run at least once, and
-    /// again if the request does not come back. A `Result` is kept as it is, be it an error: what is to be tried again
-    /// in the next round should not be kept.
+    /// again if the request does not come back. A `Result` is kept as it is, be it an error: what is to be tried
+    /// again in the next round should not be kept.
     ///
     /// The value travels through the client, sealed, as JSON that a `T` can be read from again; one that cannot ends the
     /// request with -32603. All that is kept must fit into 64 KiB.
@@ -188,7 +188,8 @@ impl Ask {
         value
     }
 
-    /// Forgets the answer to `key`, so that the next ask of that key is put to the client again.
+    /// Forgets the answer to `key`, so that the next ask of that key is put to the client again. It has to be the same
+    /// question; another one needs a key of its own.
     pub fn again(&self, key: &str) {
         if let Some(asks) = self.0.asks() {
             asks.forget(key);

@@ -83,9 +83,10 @@ impl fmt::Display for StateId {
 ///     Server::builder("shop", "1.0.0").single_use_states(Arc::new(LocalSpentStates::new()));
 /// ```
 ///
-/// Expired states are forgotten. When as many are remembered as it holds, it refuses to take another, with an error,
-/// rather than forget one that could then be used again. A caller who makes as many rounds within the hour uses it up
-/// for all: where that is to be feared, hold more, or limit how often callers may call.
+/// Expired states are forgotten. When as many are remembered as it holds, it refuses to take another, with an
+/// error, rather than forget one that could then be used again; nor does a clock that is put back make one good
+/// again. A caller who makes as many rounds within the hour uses it up for all: where that is to be feared, hold
+/// more, or limit how often callers may call.
 #[derive(Debug)]
 pub struct LocalSpentStates {
     limit: usize,

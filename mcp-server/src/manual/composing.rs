@@ -30,13 +30,13 @@
 //! # example().unwrap();
 //! ```
 //!
-//! Both `app_log` and `docs_log` see the repository of their own registry. A value that a registry does not have comes
-//! from the one around it, in the end from the server. Resources keep their URIs, by which they refer to each other, and
-//! two of one URI are an error, as are two tools of one name. A whole [`ServerBuilder`](crate::ServerBuilder) can be mounted as
-//! well: what it would offer is taken over, how it would be served is not. One with a
-//! [visibility](crate::ServerBuilder::visible) filter, or whose states are good for
-//! [one use](crate::ServerBuilder::single_use_states), cannot be: what it protects would be without. That belongs to the
-//! server around it.
+//! Both `app_log` and `docs_log` see the repository of their own registry. A value that a registry does not have
+//! comes from the one around it, in the end from the server. Resources keep their URIs, by which they refer to each
+//! other, and two of one URI are an error, as are two tools of one name. A whole
+//! [`ServerBuilder`](crate::ServerBuilder) can be mounted as well: what it would offer is taken over, how it would
+//! be served is not. With a [visibility](crate::ServerBuilder::visible) filter, or states that are good for [one
+//! use](crate::ServerBuilder::single_use_states), it cannot be mounted, since that protection would be lost: give
+//! it to the server around it.
 //!
 //! # Changes while it serves
 //!
@@ -46,7 +46,8 @@
 //! - A request sees one state of affairs from its first check to its end. A call under way goes on when its tool
 //!   is removed.
 //! - A list that is read page by page goes on behind the entry at which its last page ended. If that is gone, it goes
-//!   on behind as many entries as were listed: then a client that is told of the change and lists again misses nothing.
+//!   on behind as many entries as were listed, and may pass over some where more than that one went. Whoever is told
+//!   that the list has changed lists it again.
 //! - Clients that listen are told, once for each list, if the server [announces](crate::ServerBuilder::announces) changes to that
 //!   list. Other instances of the server have to be edited by themselves; the bus carries the news, not the tools.
 //! - What a server declares is settled when it is built. Announce a list, or declare
@@ -54,9 +55,9 @@
 //!
 //! # Visibility
 //!
-//! A [visibility](crate::ServerBuilder::visible) filter says for each caller what is there. It is asked for lists and for
-//! everything else alike, so what is hidden cannot be called by who guesses its name, and the answer is the one to a name that
-//! does not exist. It goes by the [`Caller`](crate::Caller) that authentication has put into the request's extensions, by
-//! headers or other extensions, and by the definition: its name, its `_meta`, a tool's annotations. Pages are as
-//! long as without a filter, and cursors tell nothing of what is hidden. Nothing that is listed or read is then
-//! public to caches.
+//! A [visibility](crate::ServerBuilder::visible) filter says for each caller what is there. It is asked for lists
+//! and for everything else alike, so what is hidden cannot be called by who guesses its name, and the answer is the
+//! one to a name that does not exist. It goes by the [`Caller`](crate::Caller) that authentication has put into the
+//! request's extensions, by headers or other extensions, and by the definition: its name, its `_meta`, a tool's
+//! annotations. Pages are as long as without a filter, and cursors tell nothing of what is hidden. Nothing that is
+//! listed or read is then public to caches.

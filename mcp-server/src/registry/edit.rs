@@ -132,9 +132,10 @@ impl Edit {
 
     /// Makes all changes at once, for every request that comes from now on, or none.
     ///
-    /// Requests under way see to their end what there was when they began, and cursors stay good. Clients that listen
-    /// are told of every list that has changed, if the server [announces](crate::ServerBuilder::announces) changes to it, and
-    /// of every resource that was replaced or removed.
+    /// Requests under way see to their end what there was when they began, and cursors stay good. Clients that
+    /// listen are told of every list that has changed, if the server [announces](crate::ServerBuilder::announces)
+    /// changes to it, and of every resource that is another now, was removed, or has come. What is read through a
+    /// template that has changed is for [`Notify`](crate::Notify) to tell.
     ///
     /// The time it takes grows with the length of the lists that it changes: make many changes with one edit.
     ///
@@ -240,7 +241,7 @@ impl Changes {
             tools: !self.tools.is_empty(),
             prompts: !self.prompts.is_empty(),
             resources: !self.resources.is_empty() || !self.templates.is_empty(),
-            updated: self.resources.iter().filter_map(Change::updated).collect(),
+            updated: self.resources.iter().map(|change| change.key().to_owned()).collect(),
         };
         let listing = &snapshot.listing;
         change(&mut snapshot.tools, &self.tools, listing)?;
@@ -248,17 +249,6 @@ impl Changes {
         change(&mut snapshot.resources, &self.resources, listing)?;
         change(&mut snapshot.templates, &self.templates, listing)?;
         Ok(touched)
-    }
-}
-
-impl Change<ResourceEntry> {
-    /// The resource whose readers have to read it again.
-    fn updated(&self) -> Option<String> {
-        match self {
-            Self::Add(_) => None,
-            Self::Replace(entry) => Some(entry.key().to_owned()),
-            Self::Remove(uri) => Some(uri.clone()),
-        }
     }
 }
 
@@ -278,6 +268,7 @@ pub(super) struct Touched {
     tools: bool,
     prompts: bool,
     resources: bool,
+    /// The resources that have to be read again by those who care for them.
     updated: Vec<String>,
 }
 

@@ -144,8 +144,8 @@ impl<E: Entry> List<E> {
         })
     }
 
-    /// The same of a list of nothing but the entries that `sees` picks: the others cannot be found with any cursor, and are
-    /// not counted in one.
+    /// The same of a list of nothing but the entries that `sees` picks: the others cannot be found with any cursor,
+    /// and are not counted in one.
     pub(crate) fn page_of(
         &self,
         cursor: Option<&str>,
@@ -193,7 +193,7 @@ impl<E: Entry> List<E> {
 }
 
 impl<E: Entry> Change<E> {
-    fn key(&self) -> &str {
+    pub(super) fn key(&self) -> &str {
         match self {
             Self::Add(entry) | Self::Replace(entry) => entry.key(),
             Self::Remove(key) => key,

@@ -1,7 +1,7 @@
 //! `Registry`: the tools, prompts and resources of a server, in the order of registration.
 //!
-//! `Registry → Snapshot → Live`. What is registered is checked and frozen into a snapshot, with every definition encoded;
-//! each request sees one snapshot to its end, and an [`Edit`] puts another in its place.
+//! `Registry → Snapshot → Live`. What is registered is checked and frozen into a snapshot, with every definition
+//! encoded; each request sees one snapshot to its end, and an [`Edit`] puts another in its place.
 
 mod check;
 mod edit;
@@ -61,7 +61,7 @@ pub struct Registry {
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
     pub(crate) states: States,
-    /// What protected something of this where it was taken from, and does so no more.
+    /// The protection that something of this had in the server that it was taken from, and has lost.
     pub(crate) unprotected: Option<&'static str>,
 }
 

@@ -15,9 +15,9 @@ pub(crate) struct Listing {
 
 /// A place in a list: behind an entry. Opaque to clients, the same on every instance of a server, bound to its list.
 ///
-/// It names the entry, so that it stays where it is when the list changes before it, and says how many entries its reader
-/// had seen up to there, so that it is good even when that entry is gone or was added anew behind others. Nothing in it is
-/// secret or trusted: it means what it would mean if there were nothing but what its reader sees.
+/// It names the entry, so that it stays where it is when the list changes before it, and says how many entries its
+/// reader had seen up to there, so that it is good even when that entry is gone or was added anew behind others.
+/// Nothing in it is secret or trusted: it means what it would mean if there were nothing but what its reader sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cursor<T> {
     /// How many entries come before the place.

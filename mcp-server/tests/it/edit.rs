@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mcp_server::{
-    Announces, Args, BuildError, Edit, Prompt, Resource, ResourceTemplate, Server, ServerBuilder,
-    Tool,
+    Announces, Args, BuildError, Edit, LocalBus, Prompt, Resource, ResourceTemplate, Server,
+    ServerBuilder, Tool,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -230,13 +230,23 @@ async fn what_was_not_declared_cannot_be_added() {
 /// Those who listen hear once of each list that an edit has touched, and of each resource that is another now.
 #[tokio::test]
 async fn listeners_are_told_of_what_was_touched() {
-    let table: [(Change, &[&str]); 6] = [
+    let table: [(Change, &[&str]); 9] = [
         (|edit| edit.add_tool(says("x", "")).add_tool(says("y", "")), &["tools/list_changed"]),
         (|edit| edit.remove_prompt("p"), &["prompts/list_changed"]),
         (|edit| edit.add_resource_template(template("t:{a}")), &["resources/list_changed"]),
         (|edit| edit.add_resource(Resource::text("a:x", "x", "")), &["resources/list_changed"]),
         (
             |edit| edit.replace_resource(Resource::text("a:b", "b", "2")),
+            &["resources/list_changed", "resources/updated"],
+        ),
+        (|edit| edit.remove_resource("a:b"), &["resources/list_changed", "resources/updated"]),
+        // That it is there again, or at last, is news as well.
+        (
+            |edit| edit.remove_resource("a:b").add_resource(Resource::text("a:b", "b", "2")),
+            &["resources/list_changed", "resources/updated"],
+        ),
+        (
+            |edit| edit.add_resource(Resource::text("a:later", "later", "")),
             &["resources/list_changed", "resources/updated"],
         ),
         (|edit| edit, &[]),
@@ -254,13 +264,27 @@ async fn listeners_are_told_of_what_was_touched() {
             "toolsListChanged": true,
             "promptsListChanged": true,
             "resourcesListChanged": true,
-            "resourceSubscriptions": ["a:b", "a:other"],
+            "resourceSubscriptions": ["a:b", "a:other", "a:later"],
         });
         let mut conn = listen(&running, filter).await;
         change(server.edit()).apply().unwrap();
         running.shut_down();
         assert_eq!(heard(&mut conn).await, expected);
     }
+}
+
+/// Instances that share a bus tell their clients of each other's edits, though each has to be edited by itself.
+#[tokio::test]
+async fn listeners_of_other_instances_are_told() {
+    let bus = Arc::new(LocalBus::new());
+    let instance = || builder().announces(all()).bus(bus.clone()).tool(says("a", ""));
+    let (edited, _) = start(instance()).await;
+    let (_, mut other) = start(instance()).await;
+    let mut conn = listen(&other, json!({ "toolsListChanged": true })).await;
+    edited.edit().remove_tool("a").apply().unwrap();
+    assert_eq!(tools(&other).await, ["a"]);
+    other.shut_down();
+    assert_eq!(heard(&mut conn).await, ["tools/list_changed"]);
 }
 
 /// A request sees to its end what there was when it came, though the tool is gone.
@@ -366,8 +390,8 @@ impl Drop for Last {
     }
 }
 
-/// What a handler holds may edit in its turn when it goes: with an edit that removes it, one that cannot be made, and one
-/// that takes back what it adds.
+/// What a handler holds may edit in its turn when it goes: with an edit that removes it, one that cannot be made,
+/// and one that takes back what it adds.
 #[tokio::test]
 async fn what_is_dropped_by_an_edit_may_edit() {
     type Edits = fn(&Server, Tool) -> Result<(), BuildError>;

@@ -507,7 +507,8 @@ async fn every_kind_of_field_comes_back() {
     }
 }
 
-/// What is remembered comes back as it was, an error as well; what would not is an error, rather than made again and again.
+/// What is remembered comes back as it was, an error as well; what would not is an error, rather than made again
+/// and again.
 #[tokio::test]
 async fn what_is_remembered_survives() {
     let tries = Arc::new(AtomicUsize::new(0));
