@@ -45,13 +45,14 @@
 //!
 //! - A request sees one state of affairs from its first check to its end. A call under way goes on when its tool
 //!   is removed.
-//! - A list that is read page by page goes on behind the entry at which its last page ended. If that is gone, it goes
-//!   on behind as many entries as were listed, and may pass over some where more than that one went. Whoever is told
-//!   that the list has changed lists it again.
+//! - A list that is read page by page goes on behind the entry at which its last page ended, or where that was. Only
+//!   when others before it went as well may it pass over some: whoever is told that the list has changed lists it again.
 //! - Clients that listen are told, once for each list, if the server [announces](crate::ServerBuilder::announces) changes to that
 //!   list. Other instances of the server have to be edited by themselves; the bus carries the news, not the tools.
 //! - What a server declares is settled when it is built. Announce a list, or declare
 //!   [completions](crate::ServerBuilder::completions) or [logging](crate::ServerBuilder::logging), if the first entry is to come later.
+//! - What the server holds, its handlers, its filter and their values, must not hold the server: neither would ever go. A
+//!   handler gets it with each request, as an argument `Server` or from its [`Context`](crate::Context::server).
 //!
 //! # Visibility
 //!

@@ -130,9 +130,10 @@ impl<E: Entry> List<E> {
             None => 0,
             Some(cursor) => {
                 let cursor = Cursor::open(cursor, E::MEMBER)?;
-                // An entry that comes later than it did was removed, and added anew.
-                let behind = self.place(&cursor.last).map_or(usize::MAX, |place| place + 1);
-                behind.min(cursor.entries).min(self.entries.len())
+                let behind = self.place(&cursor.last).map(|place| place + 1);
+                // One that comes later than it did was removed, and added anew.
+                let behind = behind.filter(|&behind| behind <= cursor.entries);
+                behind.unwrap_or_else(|| cursor.without_last().min(self.entries.len()))
             }
         };
         let encode = || Self::encode(start, self.entries.iter().skip(start), listing);
@@ -152,15 +153,17 @@ impl<E: Entry> List<E> {
         sees: impl Fn(&E) -> bool,
         listing: &Listing,
     ) -> Option<String> {
-        let mut visible = self.entries.iter().filter(|entry| sees(entry));
+        let mut visible = self.entries.iter().filter(|entry| sees(entry)).peekable();
         let mut start = 0;
         if let Some(cursor) = cursor {
             let cursor = Cursor::open(cursor, E::MEMBER)?;
+            let is_last = |entry: &E| entry.key() == cursor.last;
             while start < cursor.entries
-                && let Some(entry) = visible.next()
+                && let Some(entry) =
+                    visible.next_if(|entry| start < cursor.without_last() || is_last(entry))
             {
                 start += 1;
-                if entry.key() == cursor.last {
+                if is_last(entry) {
                     break;
                 }
             }
@@ -205,3 +208,6 @@ impl<E: Entry> Change<E> {
 fn key<E: Entry>(entries: &[Arc<E>], place: usize) -> &str {
     entries.get(place).map_or("", |entry| entry.key())
 }
+
+#[cfg(test)]
+mod tests;

@@ -322,11 +322,11 @@ async fn cursors_stay_good_when_the_list_changes() {
         (|edit| edit, &["t2", "t3", "t4", "t5"]),
         // Before the cursor, at it, and behind.
         (|edit| edit.remove_tool("t0"), &["t2", "t3", "t4", "t5"]),
-        (|edit| edit.remove_tool("t1"), &["t3", "t4", "t5"]),
+        (|edit| edit.remove_tool("t1"), &["t2", "t3", "t4", "t5"]),
         (|edit| edit.remove_tool("t2"), &["t3", "t4", "t5"]),
         (|edit| edit.add_tool(says("t6", "")), &["t2", "t3", "t4", "t5", "t6"]),
         // Added anew behind those that were not listed yet.
-        (|edit| edit.remove_tool("t1").add_tool(says("t1", "")), &["t3", "t4", "t5", "t1"]),
+        (|edit| edit.remove_tool("t1").add_tool(says("t1", "")), &["t2", "t3", "t4", "t5", "t1"]),
         (|edit| edit.remove_tool("t0").add_tool(says("t0", "")), &["t2", "t3", "t4", "t5", "t0"]),
         (|edit| (1..6).fold(edit, |edit, n| edit.remove_tool(format!("t{n}"))), &[]),
     ];
