@@ -8,9 +8,9 @@ use std::task::Waker;
 use http::{Extensions, HeaderMap};
 use mcp_types::Notification as _;
 use mcp_types::{
-    ClientCapabilities, ErrorObject, Implementation, InputRequired, LogMessageParams, LoggingLevel,
-    Method, NotificationMessage, Number, ProgressParams, RawJson, RequestId, RequestMeta,
-    TraceContext, notification,
+    CacheScope, ClientCapabilities, ErrorObject, Implementation, InputRequired, LogMessageParams,
+    LoggingLevel, Method, NotificationMessage, Number, ProgressParams, RawJson, ReadResourceResult,
+    RequestId, RequestMeta, TraceContext, notification,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -327,6 +327,29 @@ impl Context {
             | Subject::Completion(..)
             | Subject::Method(_) => ResourceInfo { uri: "", mime_type: None, cache: UNHINTED },
         }
+    }
+
+    /// A result with no more said to caches than is good: nothing that a filter could hide from somebody may be
+    /// shared, and nothing that depends on answers kept. Specification: Caching, Cache Key and Cache Scope Field.
+    pub(crate) fn cacheable(&self, mut result: ReadResourceResult) -> ReadResourceResult {
+        let again = self.is_retry();
+        if again {
+            result.ttl_ms = 0;
+        }
+        if again || self.shared().visibility.is_some() {
+            result.cache_scope = CacheScope::Private;
+        }
+        result
+    }
+
+    /// Whether the client brought back something to a handler that looks at it.
+    fn is_retry(&self) -> bool {
+        #[cfg(feature = "asking")]
+        if self.asks().is_some_and(Asks::is_retry) {
+            return true;
+        }
+        self.answers()
+            .is_some_and(|brought| !brought.responses.is_empty() || brought.state.is_some())
     }
 
     pub(crate) fn metadata(&self) -> &Metadata {

@@ -107,6 +107,11 @@ pub enum BuildError {
     /// An entry would be the first of its kind, of which clients have been told that there are none.
     #[error("the server did not declare {0} when it was built")]
     NotDeclared(&'static str),
+    /// A server that was merged or mounted into another protects what it offers in a way that does not go with it.
+    #[error(
+        "a server with {0} cannot be mounted, since that would be lost: give it to the server around it"
+    )]
+    Unprotected(&'static str),
     /// Lists that differ from caller to caller were declared to be the same for all.
     #[error("lists that a visibility filter makes differ cannot be cached publicly")]
     PublicLists,

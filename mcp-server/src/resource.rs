@@ -199,7 +199,9 @@ macro_rules! setters {
 
             /// How long clients may take what they read for fresh, and whether caches may share it among callers.
             /// Default is no time, and private. A handler that returns a whole
-            /// [`ReadResourceResult`](mcp_types::ReadResourceResult) says it there instead. Specification: Caching.
+            /// [`ReadResourceResult`](mcp_types::ReadResourceResult) says it there instead. Either way it is private on a
+            /// server where something may be [hidden](crate::ServerBuilder::visible), and fresh for no time where it
+            /// depends on what a client was asked. Specification: Caching.
             #[must_use]
             pub fn cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
                 let ttl_ms = ttl.as_millis().try_into().unwrap_or(u64::MAX);

@@ -116,6 +116,11 @@ impl Asks {
         self.brought.filter(|_| !self.lock().claimed)
     }
 
+    /// Whether the client brought something back that is heeded.
+    pub(crate) fn is_retry(&self) -> bool {
+        self.brought.is_some() || self.lock().answered
+    }
+
     /// Lets the handler run, again as well: a layer may try more than once.
     pub(super) fn is_claimed(&self) {
         self.lock().claimed = true;
@@ -206,12 +211,14 @@ impl Asks {
         self.lock().carried.remembered.get(key)?.decode().ok()
     }
 
-    pub(super) fn remember<T: Serialize>(&self, key: &str, value: &T) {
+    pub(super) fn remember<T: Serialize + DeserializeOwned>(&self, key: &str, value: &T) {
+        // What cannot be read would be made again in every round, in silence.
+        let kept = RawJson::new(value).and_then(|json| json.decode::<T>().map(|_| json));
         let mut state = self.lock();
-        match RawJson::new(value) {
+        match kept {
             Ok(json) => drop(state.carried.remembered.insert(key.to_owned(), json)),
             Err(error) => {
-                state.fail(format!("what {key:?} remembers has no form in JSON: {error}"))
+                state.fail(format!("what {key:?} remembers does not survive as JSON: {error}"));
             }
         }
     }

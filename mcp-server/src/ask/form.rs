@@ -1,6 +1,6 @@
 //! From a type to the form that asks for it.
 
-use mcp_types::ElicitationSchema;
+use mcp_types::{ElicitationSchema, JsonMap, PrimitiveSchema, RawJson};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
@@ -39,24 +39,58 @@ pub(super) fn schema<T: JsonSchema>() -> Result<ElicitationSchema, InvalidForm> 
     form(crate::schema::inline::<T>()).map_err(invalid)
 }
 
+/// Writes integers without a fraction: to JSON Schema 2.0 is one as well as 2, and to no type of Rust. Some clients
+/// write all numbers alike.
+pub(super) fn write_integers(schema: &ElicitationSchema, content: &mut JsonMap) {
+    for (name, field) in schema.properties.iter() {
+        let PrimitiveSchema::Integer(_) = field else { continue };
+        let Some(value) = content.get(name).filter(|value| value.get().contains(['.', 'e', 'E']))
+        else {
+            continue;
+        };
+        // Above 2^53 a fraction does not hold every integer. There is no -0 among integers.
+        if let Ok(number) = value.decode::<f64>()
+            && number.fract() == 0.0
+            && number.abs() <= 9_007_199_254_740_992.0
+            && let Ok(integer) = RawJson::from_text(format!("{:.0}", number + 0.0))
+        {
+            content.insert(name, integer);
+        }
+    }
+}
+
 // Not generic, so compiled once.
 fn form(schema: Value) -> Result<ElicitationSchema, String> {
     let Value::Object(mut root) = schema else { return Err("it has no schema".to_owned()) };
-    let Some(Value::Object(properties)) = root.remove("properties") else {
-        return Err("it is no struct with named fields".to_owned());
+    let is_object = root.get("type").is_some_and(|kind| kind == "object");
+    let properties = match root.remove("properties") {
+        Some(Value::Object(properties)) => properties,
+        // A struct without fields asks for nothing but consent. Otherwise this is a map.
+        None if is_object && root.get("additionalProperties").is_none_or(|more| more == false) => {
+            Map::new()
+        }
+        _ => return Err("it is no struct with named fields".to_owned()),
     };
-    let mut fields = Map::new();
+    // Otherwise the form would have been without the fields of all variants, and no answer would ever fit.
+    if ["oneOf", "anyOf", "allOf"].iter().any(|kind| root.contains_key(*kind)) {
+        return Err(
+            "it has other fields from case to case: an enum with data is flattened into it"
+                .to_owned(),
+        );
+    }
+    let mut form = ElicitationSchema { required: Some(Vec::new()), ..ElicitationSchema::new() };
     for (name, property) in properties {
         let property = field(property).map_err(|why| format!("field {name:?} {why}"))?;
-        fields.insert(name, property);
+        form.properties.insert(name, property);
     }
-    let required = root.remove("required").unwrap_or_else(|| Value::Array(Vec::new()));
-    let form = serde_json::json!({ "type": "object", "properties": fields, "required": required });
-    serde_json::from_value(form).map_err(|error| error.to_string())
+    if let Some(required) = root.remove("required") {
+        form.required = serde_json::from_value(required).map_err(|error| error.to_string())?;
+    }
+    Ok(form)
 }
 
 /// Brings a field's schema into the few forms that the specification allows.
-fn field(property: Value) -> Result<Value, String> {
+fn field(property: Value) -> Result<PrimitiveSchema, String> {
     let Value::Object(mut property) = property else {
         return Err("can be anything".to_owned());
     };
@@ -76,7 +110,13 @@ fn field(property: Value) -> Result<Value, String> {
         property.remove("format");
     }
     match property.get("type").and_then(Value::as_str) {
-        Some("string" | "number" | "integer" | "boolean" | "array") => Ok(Value::Object(property)),
+        Some("string" | "number" | "integer" | "boolean" | "array") => {
+            let list = property.get("type").is_some_and(|kind| kind == "array");
+            serde_json::from_value(Value::Object(property)).map_err(|error| match list {
+                true => "is a list of something else than the variants of an enum".to_owned(),
+                false => error.to_string(),
+            })
+        }
         Some(kind) => Err(format!("is of type {kind}, which no form has")),
         None => Err("has no single type".to_owned()),
     }
@@ -126,7 +166,10 @@ fn titled(property: &mut Map<String, Value>) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use schemars::JsonSchema;
+    use serde::Deserialize;
     use serde_json::json;
 
     use super::*;
@@ -194,10 +237,90 @@ mod tests {
         struct Lists {
             numbers: Vec<u8>,
         }
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is used")]
+        struct Texts {
+            texts: Vec<String>,
+        }
         assert!(assert_form::<Nested>().unwrap_err().to_string().contains("inner"));
-        assert!(assert_form::<Lists>().is_err());
+        for (form, name) in [(assert_form::<Lists>(), "numbers"), (assert_form::<Texts>(), "texts")]
+        {
+            let error = form.unwrap_err().to_string();
+            assert!(error.contains(name) && error.ends_with("the variants of an enum"), "{error}");
+        }
+        assert!(assert_form::<BTreeMap<String, String>>().is_err());
+        assert!(assert_form::<BTreeMap<String, Value>>().is_err());
+        assert!(assert_form::<()>().is_err());
         assert!(assert_form::<Vec<String>>().is_err());
         assert!(assert_form::<String>().is_err());
         assert!(assert_form::<Value>().is_err());
+    }
+
+    /// Flattened structs add their fields. What adds other fields from case to case would leave the form without any of
+    /// them, so that no answer would ever fit.
+    #[test]
+    fn what_is_flattened() {
+        #[derive(Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        #[expect(dead_code, reason = "only its schema is used")]
+        struct Inner {
+            x: u8,
+        }
+        #[derive(Deserialize, JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is used")]
+        enum External {
+            A(u8),
+            B { x: u8 },
+        }
+        #[derive(Deserialize, JsonSchema)]
+        #[serde(tag = "kind")]
+        #[expect(dead_code, reason = "only its schema is used")]
+        enum Internal {
+            A { x: u8 },
+            B { y: u8 },
+        }
+        #[derive(Deserialize, JsonSchema)]
+        #[serde(untagged)]
+        #[expect(dead_code, reason = "only its schema is used")]
+        enum Untagged {
+            A { x: u8 },
+            B { y: u8 },
+        }
+        #[derive(Deserialize, JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is used")]
+        struct With<T> {
+            a: String,
+            #[serde(flatten)]
+            inner: T,
+        }
+        let required = |form: Result<ElicitationSchema, _>| form.unwrap().required.unwrap();
+        assert_eq!(required(schema::<Inner>()), ["x"]);
+        assert_eq!(required(schema::<With<Inner>>()), ["a", "x"]);
+        assert_eq!(required(schema::<With<Option<Inner>>>()), ["a"]);
+        assert_eq!(required(schema::<With<BTreeMap<String, String>>>()), ["a"]);
+        for form in [
+            assert_form::<With<External>>(),
+            assert_form::<With<Internal>>(),
+            assert_form::<With<Untagged>>(),
+            assert_form::<External>(),
+            assert_form::<Internal>(),
+            assert_form::<Untagged>(),
+        ] {
+            assert!(form.is_err());
+        }
+    }
+
+    /// Such a form asks for nothing but consent.
+    #[test]
+    fn nothing_is_a_form() {
+        #[derive(Deserialize, JsonSchema)]
+        struct Nothing {}
+        #[derive(Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        struct NothingElse {}
+        for form in [schema::<Nothing>(), schema::<NothingElse>()] {
+            let json = serde_json::to_value(form.unwrap()).unwrap();
+            assert_eq!(json, json!({ "type": "object", "properties": {}, "required": [] }));
+        }
     }
 }

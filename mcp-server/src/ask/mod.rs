@@ -105,9 +105,9 @@ impl Ask {
     /// Asks the user to fill in a form with the fields of `T`.
     ///
     /// `T` is a flat struct of strings, numbers, booleans, enums without data, and lists of such enums; what is an
-    /// `Option` need not be filled in. [`assert_form`] tells in a test whether it is one; here a `T` that is none ends
-    /// the request with -32603, unless the tool [said](crate::Tool::asks) that it asks for it: then the server is not
-    /// built.
+    /// `Option` need not be filled in, and a struct without fields asks for consent alone. [`assert_form`] tells in
+    /// a test whether it is one; here a `T` that is none ends the request with -32603, unless the tool
+    /// [said](crate::Tool::asks) that it asks for it: then the server is not built.
     pub fn form<T>(&self, key: &str, message: impl Into<String>) -> Asking<Elicited<T>>
     where
         T: DeserializeOwned + JsonSchema + Send + 'static,
@@ -168,9 +168,11 @@ impl Ask {
     }
 
     /// Keeps what `future` gives for the rounds to come, in which it is not run again. It is run at least once, and
-    /// again if the request does not come back.
+    /// again if the request does not come back. A `Result` is kept as it is, be it an error: what is to be tried
+    /// again in the next round should not be kept.
     ///
-    /// The value travels through the client, sealed; all that is kept must fit into 64 KiB.
+    /// The value travels through the client, sealed, as JSON that a `T` can be read from again; one that cannot ends the
+    /// request with -32603. All that is kept must fit into 64 KiB.
     pub async fn remember<T, F>(&self, key: &str, future: F) -> T
     where
         T: Serialize + DeserializeOwned,
@@ -186,7 +188,8 @@ impl Ask {
         value
     }
 
-    /// Forgets the answer to `key`, so that the next ask of that key is put to the client again.
+    /// Forgets the answer to `key`, so that the next ask of that key is put to the client again. It has to be the same
+    /// question; another one needs a key of its own.
     pub fn again(&self, key: &str) {
         if let Some(asks) = self.0.asks() {
             asks.forget(key);
@@ -336,7 +339,9 @@ fn elicited<T: DeserializeOwned>(
         ElicitAction::Cancel => Some(Elicited::Cancel),
         ElicitAction::Accept => {
             let content: JsonMap = result.decode().ok()?;
-            let content = schema?.complete(content).ok()?;
+            let schema = schema?;
+            let mut content = schema.complete(content).ok()?;
+            form::write_integers(schema, &mut content);
             RawJson::from(&content).decode().ok().map(Elicited::Accept)
         }
     }

@@ -82,9 +82,10 @@ impl fmt::Display for StateId {
 ///     Server::builder("shop", "1.0.0").single_use_states(Arc::new(LocalSpentStates::new()));
 /// ```
 ///
-/// Expired states are forgotten. When as many are remembered as it holds, it refuses to take another, with an error,
-/// rather than forget one that could then be used again. A caller who makes as many rounds within the hour uses it up
-/// for all: where that is to be feared, hold more, or limit how often callers may call.
+/// Expired states are forgotten. When as many are remembered as it holds, it refuses to take another, with an
+/// error, rather than forget one that could then be used again; nor does a clock that is put back make one good
+/// again. A caller who makes as many rounds within the hour uses it up for all: where that is to be feared, hold
+/// more, or limit how often callers may call.
 #[derive(Debug)]
 pub struct LocalSpentStates {
     limit: usize,
@@ -96,6 +97,9 @@ struct Spent {
     ids: HashSet<StateId>,
     /// The same, the next to expire on top.
     by_expiry: BinaryHeap<Reverse<(SystemTime, StateId)>>,
+    /// Until when the last one that was forgotten had been remembered. Any that expires no later may be one that was:
+    /// it is not fresh, even if the clock was put back since.
+    forgotten: Option<SystemTime>,
 }
 
 impl LocalSpentStates {
@@ -116,7 +120,7 @@ impl LocalSpentStates {
         // Every change leaves both collections alike.
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         spent.forget(now);
-        if spent.ids.contains(&id) {
+        if spent.ids.contains(&id) || spent.forgotten.is_some_and(|forgotten| until <= forgotten) {
             return Ok(false);
         }
         if spent.ids.len() >= self.limit {
@@ -133,6 +137,7 @@ impl Spent {
         while let Some(Reverse((until, id))) = self.by_expiry.peek()
             && *until <= now
         {
+            self.forgotten = self.forgotten.max(Some(*until));
             self.ids.remove(id);
             self.by_expiry.pop();
         }
@@ -208,6 +213,20 @@ mod tests {
         }
         assert_eq!(store.claim_at(at(9), id(2), at(10)), Ok(true));
         assert_eq!(store.claim_at(at(10), id(1), at(20)), Ok(true), "forgotten, and nobody minds");
+    }
+
+    /// A clock that jumps ahead makes the store forget. Put back, it makes states good again, which are refused then,
+    /// and so are those that could be among them; what is made later counts.
+    #[test]
+    fn a_clock_that_is_put_back_revives_nothing() {
+        let store = LocalSpentStates::new();
+        assert_eq!(store.claim_at(at(0), id(1), at(10)), Ok(true));
+        assert_eq!(store.claim_at(at(100), id(2), at(110)), Ok(true), "1 is forgotten");
+        for _ in 0..2 {
+            assert_eq!(store.claim_at(at(1), id(1), at(10)), Ok(false));
+            assert_eq!(store.claim_at(at(1), id(3), at(9)), Ok(false));
+        }
+        assert_eq!(store.claim_at(at(1), id(4), at(11)), Ok(true));
     }
 
     /// It refuses rather than forgets, and what has expired, in whatever order it came, makes room.

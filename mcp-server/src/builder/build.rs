@@ -78,6 +78,9 @@ impl ServerBuilder {
         if let Some(id) = &self.invalid_extension {
             return Err(BuildError::Extension(id.clone()));
         }
+        if let Some(what) = self.registry.unprotected {
+            return Err(BuildError::Unprotected(what));
+        }
         if self.visibility.is_some() && self.list_cache.cache_scope == CacheScope::Public {
             return Err(BuildError::PublicLists);
         }

@@ -230,7 +230,8 @@ impl ServerBuilder {
     /// hidden, unless it is registered itself. Of resources that are hidden nobody is notified; who is granted
     /// a subscription keeps it. That a list has changed is told to all who listen for that list.
     ///
-    /// Lists are then made for each request, and may not be [cached](Self::list_cache) publicly.
+    /// Lists are then made for each request, and may not be [cached](Self::list_cache) publicly. Nor is what is
+    /// read: whatever a resource says of caches, it is private.
     ///
     /// ```
     /// use mcp_server::{Caller, Item, Server};
@@ -380,9 +381,18 @@ impl ServerBuilder {
 
 impl From<ServerBuilder> for Registry {
     /// What a server would offer, to be mounted into another; custom methods, and how it would be served, are left
-    /// behind.
+    /// behind. Protection must not be: with a [visibility](ServerBuilder::visible) filter or
+    /// [single-use states](ServerBuilder::single_use_states) in it, the server around it is not built.
     fn from(builder: ServerBuilder) -> Self {
-        builder.registry
+        let ServerBuilder { mut registry, visibility, .. } = builder;
+        if visibility.is_some() {
+            registry.unprotected = Some("a visibility filter");
+        }
+        #[cfg(feature = "asking")]
+        if builder.spent_states.is_some() {
+            registry.unprotected = Some("single-use states");
+        }
+        registry
     }
 }
 

@@ -29,7 +29,7 @@ pub struct ResourceInfo<'a> {
 /// becomes a [`HandlerError`].
 ///
 /// A whole [`ReadResourceResult`] says itself how cacheable it is; anything else is as cacheable as the resource was
-/// [declared](crate::Resource::cache) to be.
+/// [declared](crate::Resource::cache) to be. A result that depends on answers is not cacheable, whatever it says.
 #[diagnostic::on_unimplemented(
     message = "a resource cannot return `{Self}`",
     note = "return text, bytes, `ResourceContents`, `ReadResourceResult`, `Outcome<ReadResourceResult>`, or an \
@@ -156,7 +156,7 @@ where
     let context = context.clone();
     WorkBox(Box::pin(async move {
         let result = future.await.into_resource_result(context.resource_info());
-        result.map(|outcome| outcome.map(Handled::Resource))
+        result.map(|outcome| outcome.map(|read| Handled::Resource(context.cacheable(read))))
     }))
 }
 

@@ -221,7 +221,7 @@ impl<'b> Reach<'_, 'b> {
                 found.ok_or_else(|| Reason::UnknownPrompt(prompt.name.clone()))?
             }
             CompletionReference::Resource(resource) => {
-                let found = self.offered.completes(&resource.uri, self.sight);
+                let found = self.offered.completers(&resource.uri, self.sight);
                 found.ok_or_else(|| Reason::UnknownResource(resource.uri.clone()))?
             }
         };

@@ -30,10 +30,13 @@
 //! # example().unwrap();
 //! ```
 //!
-//! Both `app_log` and `docs_log` see the repository of their own registry. A value that a registry does not have comes
-//! from the one around it, in the end from the server. Resources keep their URIs, by which they refer to each other, and
-//! two of one URI are an error, as are two tools of one name. A whole [`ServerBuilder`](crate::ServerBuilder) can be mounted as
-//! well: what it would offer is taken over, how it would be served is not.
+//! Both `app_log` and `docs_log` see the repository of their own registry. A value that a registry does not have
+//! comes from the one around it, in the end from the server. Resources keep their URIs, by which they refer to each
+//! other, and two of one URI are an error, as are two tools of one name. A whole
+//! [`ServerBuilder`](crate::ServerBuilder) can be mounted as well: what it would offer is taken over, how it would
+//! be served is not. With a [visibility](crate::ServerBuilder::visible) filter, or states that are good for [one
+//! use](crate::ServerBuilder::single_use_states), it cannot be mounted, since that protection would be lost: give
+//! it to the server around it.
 //!
 //! # Changes while it serves
 //!
@@ -42,18 +45,20 @@
 //!
 //! - A request sees one state of affairs from its first check to its end. A call under way goes on when its tool
 //!   is removed.
-//! - A list that is read page by page goes on behind the entry at which its last page ended, even if that
-//!   is gone; what was changed before it is not listed again.
+//! - A list that is read page by page goes on behind the entry at which its last page ended, or where that was. Only
+//!   when others before it went as well may it pass over some: whoever is told that the list has changed lists it again.
 //! - Clients that listen are told, once for each list, if the server [announces](crate::ServerBuilder::announces) changes to that
 //!   list. Other instances of the server have to be edited by themselves; the bus carries the news, not the tools.
 //! - What a server declares is settled when it is built. Announce a list, or declare
 //!   [completions](crate::ServerBuilder::completions) or [logging](crate::ServerBuilder::logging), if the first entry is to come later.
+//! - What the server holds, its handlers, its filter and their values, must not hold the server: neither would ever go. A
+//!   handler gets it with each request, as an argument `Server` or from its [`Context`](crate::Context::server).
 //!
 //! # Visibility
 //!
-//! A [visibility](crate::ServerBuilder::visible) filter says for each caller what is there. It is asked for lists and for
-//! everything else alike, so what is hidden cannot be called by who guesses its name, and the answer is the one to a name that
-//! does not exist. It goes by the [`Caller`](crate::Caller) that authentication has put into the request's extensions, by
-//! headers or other extensions, and by the definition: its name, its `_meta`, a tool's annotations. Pages are as
-//! long as without a filter, and cursors are worth nothing to another caller. Nothing that is listed may then be declared
-//! public to caches.
+//! A [visibility](crate::ServerBuilder::visible) filter says for each caller what is there. It is asked for lists
+//! and for everything else alike, so what is hidden cannot be called by who guesses its name, and the answer is the
+//! one to a name that does not exist. It goes by the [`Caller`](crate::Caller) that authentication has put into the
+//! request's extensions, by headers or other extensions, and by the definition: its name, its `_meta`, a tool's
+//! annotations. Pages are as long as without a filter, and cursors tell nothing of what is hidden. Nothing that is
+//! listed or read is then public to caches.

@@ -22,8 +22,8 @@ pub(super) fn name(name: &str) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// Whether the shared values that a handler takes are there, and its forms are some.
-pub(super) fn states(name: &str, needs: &Needs, states: &States) -> Result<(), BuildError> {
+/// Whether a handler has the shared values that it takes, and its forms can be shown.
+pub(super) fn needs(name: &str, needs: &Needs, states: &States) -> Result<(), BuildError> {
     #[cfg(feature = "asking")]
     if let Some(source) = &needs.invalid_form {
         return Err(BuildError::Form { handler: name.to_owned(), source: source.clone() });

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::entry::{PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
+use super::list::Change;
 use super::{Entry, List, Listing, Snapshot};
 use crate::error::BuildError;
 use crate::handler::Needs;
@@ -15,7 +16,8 @@ use crate::subscription::Notify;
 use crate::tool::Tool;
 
 impl Server {
-    /// Begins an edit of what the server offers. A handler does so through a `Server` that it takes as an argument.
+    /// Begins an edit of what the server offers. A handler does so through a `Server` that it takes as an argument: one
+    /// that it captured would keep the server alive for as long as the server keeps the handler, which is for ever.
     ///
     /// ```
     /// use mcp_server::{Announces, BuildError, Server, Tool};
@@ -130,18 +132,23 @@ impl Edit {
 
     /// Makes all changes at once, for every request that comes from now on, or none.
     ///
-    /// Requests under way see to their end what there was when they began, and cursors stay good. Clients that listen
-    /// are told of every list that has changed, if the server [announces](crate::ServerBuilder::announces) changes to it, and
-    /// of every resource that was replaced or removed.
+    /// Requests under way see to their end what there was when they began, and cursors stay good. Clients that
+    /// listen are told of every list that has changed, if the server [announces](crate::ServerBuilder::announces)
+    /// changes to it, and of every resource that is another now, was removed, or has come. What is read through a
+    /// template that has changed is for [`Notify`](crate::Notify) to tell.
+    ///
+    /// The time it takes grows with the length of the lists that it changes: make many changes with one edit.
     ///
     /// # Errors
-    /// [`BuildError`] names the first change that cannot be made.
+    /// [`BuildError`] names a change that cannot be made.
     pub fn apply(self) -> Result<(), BuildError> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        let touched = self.server.shared.registry.apply(self.changes)?;
+        let (touched, last) = self.server.shared.registry.apply(&self.changes)?;
         touched.tell(&self.server.notify());
+        // Whatever goes with it may edit in its turn, or panic.
+        drop(last);
         Ok(())
     }
 
@@ -227,67 +234,32 @@ pub(super) struct Changes {
     templates: Vec<Change<TemplateEntry>>,
 }
 
-enum Change<E> {
-    Add(Arc<E>),
-    Replace(Arc<E>),
-    Remove(String),
-}
-
 impl Changes {
     /// Makes them to `snapshot`, which is worth nothing after an error.
-    pub(super) fn apply(self, snapshot: &mut Snapshot) -> Result<Touched, BuildError> {
+    pub(super) fn apply(&self, snapshot: &mut Snapshot) -> Result<Touched, BuildError> {
         let touched = Touched {
             tools: !self.tools.is_empty(),
             prompts: !self.prompts.is_empty(),
             resources: !self.resources.is_empty() || !self.templates.is_empty(),
-            updated: self.resources.iter().filter_map(Change::updated).collect(),
+            updated: self.resources.iter().map(|change| change.key().to_owned()).collect(),
         };
         let listing = &snapshot.listing;
-        change(&mut snapshot.tools, self.tools, listing)?;
-        change(&mut snapshot.prompts, self.prompts, listing)?;
-        change(&mut snapshot.resources, self.resources, listing)?;
-        change(&mut snapshot.templates, self.templates, listing)?;
+        change(&mut snapshot.tools, &self.tools, listing)?;
+        change(&mut snapshot.prompts, &self.prompts, listing)?;
+        change(&mut snapshot.resources, &self.resources, listing)?;
+        change(&mut snapshot.templates, &self.templates, listing)?;
         Ok(touched)
-    }
-}
-
-impl Change<ResourceEntry> {
-    /// The resource whose readers have to read it again.
-    fn updated(&self) -> Option<String> {
-        match self {
-            Self::Add(_) => None,
-            Self::Replace(entry) => Some(entry.key().to_owned()),
-            Self::Remove(uri) => Some(uri.clone()),
-        }
     }
 }
 
 fn change<E: Entry>(
     list: &mut Arc<List<E>>,
-    changes: Vec<Change<E>>,
+    changes: &[Change<E>],
     listing: &Listing,
 ) -> Result<(), BuildError> {
-    if changes.is_empty() {
-        return Ok(());
+    if !changes.is_empty() {
+        *list = Arc::new(list.changed(changes, listing)?);
     }
-    let mut entries = list.entries().clone();
-    let place = |entries: &[Arc<E>], key: &str| {
-        let place = entries.iter().position(|entry| entry.key() == key);
-        place.ok_or_else(|| BuildError::Unknown(key.to_owned()))
-    };
-    for change in changes {
-        match change {
-            Change::Add(entry) => entries.push(entry),
-            Change::Replace(entry) => {
-                let place = place(&entries, entry.key())?;
-                entries.splice(place..=place, [entry]);
-            }
-            Change::Remove(key) => {
-                entries.remove(place(&entries, &key)?);
-            }
-        }
-    }
-    *list = List::new(entries, listing).map(Arc::new).map_err(BuildError::DuplicateName)?;
     Ok(())
 }
 
@@ -296,6 +268,7 @@ pub(super) struct Touched {
     tools: bool,
     prompts: bool,
     resources: bool,
+    /// The resources that have to be read again by those who care for them.
     updated: Vec<String>,
 }
 

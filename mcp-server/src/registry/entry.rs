@@ -98,7 +98,7 @@ impl ToolEntry {
     pub(super) fn new(tool: Tool, states: &Arc<States>) -> Result<Self, BuildError> {
         check::name(tool.name())?;
         let states = States::within(tool.states.as_ref(), states);
-        check::states(tool.name(), &tool.needs, &states)?;
+        check::needs(tool.name(), &tool.needs, &states)?;
         check::schemas(&tool.definition)?;
         #[cfg(feature = "validation")]
         let tool = tool.checked()?;
@@ -128,7 +128,7 @@ impl PromptEntry {
         let name = definition.name.clone();
         check::name(&name)?;
         let states = States::within(prompt.states.as_ref(), states);
-        check::states(&name, &prompt.needs, &states)?;
+        check::needs(&name, &prompt.needs, &states)?;
         let arguments = || definition.arguments.iter().flatten();
         let names = arguments().map(|argument| argument.name.as_str());
         check::completers(&name, &prompt.completers, names)?;
@@ -153,7 +153,7 @@ impl ResourceEntry {
         let uri = &definition.uri;
         check::uri(uri)?;
         let states = States::within(resource.states.as_ref(), states);
-        check::states(uri, &resource.needs, &states)?;
+        check::needs(uri, &resource.needs, &states)?;
         check::variables(uri, &resource.variables, std::iter::empty())?;
         let reader = Arc::new(Reader {
             handler: resource.handler,
@@ -177,7 +177,7 @@ impl TemplateEntry {
         let template = UriTemplate::parse(text)
             .map_err(|source| BuildError::Template { template: text.clone(), source })?;
         let states = States::within(resource.states.as_ref(), states);
-        check::states(text, &resource.needs, &states)?;
+        check::needs(text, &resource.needs, &states)?;
         check::variables(text, &resource.variables, template.variables())?;
         check::completers(text, &resource.completers, template.variables())?;
         let reader = Arc::new(Reader {

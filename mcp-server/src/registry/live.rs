@@ -30,19 +30,16 @@ impl Live {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Makes all of `changes`, or none.
-    pub(super) fn apply(&self, changes: Changes) -> Result<Touched, BuildError> {
+    /// Makes all of `changes`, or none. With what has changed comes what was there before.
+    ///
+    /// No entry is dropped here, neither old nor new, whatever comes of it: that may run code of a user, which may need
+    /// the locks.
+    pub(super) fn apply(&self, changes: &Changes) -> Result<(Touched, Arc<Snapshot>), BuildError> {
         // No code of a user runs under the locks, and a snapshot takes the place of another as a whole.
-        let editing = self.editing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _editing = self.editing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut next = Snapshot::clone(&self.snapshot());
         let touched = changes.apply(&mut next)?;
-        let last = std::mem::replace(
-            &mut *self.current.write().unwrap_or_else(PoisonError::into_inner),
-            Arc::new(next),
-        );
-        // Dropping what nobody refers to any more may run code of a user; the locks may be needed for that.
-        drop(editing);
-        drop(last);
-        Ok(touched)
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        Ok((touched, std::mem::replace(&mut *current, Arc::new(next))))
     }
 }

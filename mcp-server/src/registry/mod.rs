@@ -1,7 +1,7 @@
 //! `Registry`: the tools, prompts and resources of a server, in the order of registration.
 //!
-//! `Registry → Snapshot → Live`. What is registered is checked and frozen into a snapshot, with every list encoded;
-//! each request sees one snapshot to its end, and an [`Edit`] puts another in its place.
+//! `Registry → Snapshot → Live`. What is registered is checked and frozen into a snapshot, with every definition
+//! encoded; each request sees one snapshot to its end, and an [`Edit`] puts another in its place.
 
 mod check;
 mod edit;
@@ -61,6 +61,8 @@ pub struct Registry {
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
     pub(crate) states: States,
+    /// The protection that something of this had in the server that it was taken from, and has lost.
+    pub(crate) unprotected: Option<&'static str>,
 }
 
 impl Registry {
@@ -117,6 +119,7 @@ impl Registry {
     #[must_use]
     pub fn mount(mut self, prefix: &str, other: impl Into<Self>) -> Self {
         let mut other = other.into();
+        self.unprotected = self.unprotected.or(other.unprotected);
         let shared = std::mem::take(&mut other.states);
         let shared = (!shared.is_empty()).then(|| Arc::new(shared));
         for mut tool in other.tools {

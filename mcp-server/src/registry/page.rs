@@ -15,11 +15,12 @@ pub(crate) struct Listing {
 
 /// A place in a list: behind an entry. Opaque to clients, the same on every instance of a server, bound to its list.
 ///
-/// It names the entry, so that it stays where it is when the list changes before it, and says how many entries there
-/// were up to there, so that it is good even when that entry is gone. Nothing in it is secret or trusted: what
-/// a page shows is checked when it is shown.
+/// It names the entry, so that it stays where it is when the list changes before it, and says how many entries its
+/// reader had seen up to there, so that it is good even when that entry is gone, or was added anew behind others.
+/// Nothing in it is secret or trusted: it means what it would mean if there were nothing but what its reader sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cursor<T> {
+    /// How many entries come before the place.
     pub(super) entries: usize,
     pub(super) last: T,
 }
@@ -28,6 +29,13 @@ impl<T: AsRef<str>> Cursor<T> {
     /// As a client gets it.
     pub(super) fn seal(&self, list: &str) -> String {
         STANDARD.encode(format!("{list}:{}:{}", self.entries, self.last.as_ref()))
+    }
+}
+
+impl<T> Cursor<T> {
+    /// How many entries came before, at most, where the one that it names is not among them any more.
+    pub(super) const fn without_last(&self) -> usize {
+        self.entries.saturating_sub(1)
     }
 }
 

@@ -76,7 +76,7 @@ impl Snapshot {
 
     /// What completes the variables of the template `text`, and the values that it shares. The resource of that URI
     /// will do as well, though there is nothing to complete in it.
-    pub(crate) fn completes(
+    pub(crate) fn completers(
         &self,
         text: &str,
         sight: Sight<'_>,
@@ -98,5 +98,5 @@ fn list<T, E: Entry>(
 ) -> Result<Arc<List<E>>, BuildError> {
     let entries: Vec<_> =
         items.into_iter().map(new).map(|entry| entry.map(Arc::new)).collect::<Result<_, _>>()?;
-    List::new(entries, listing).map(Arc::new).map_err(BuildError::DuplicateName)
+    List::new(entries, listing).map(Arc::new)
 }

@@ -85,7 +85,7 @@ impl<'a> Sight<'a> {
         let Some(Visibility(filter)) = self.visibility else { return true };
         catch_unwind(AssertUnwindSafe(|| filter(entry.item(), self.parts))).unwrap_or_else(
             |panic| {
-                tracing::error!("the visibility filter panicked");
+                tracing::error!(key = entry.key(), "the visibility filter panicked");
                 crate::work::dispose(panic);
                 false
             },

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use mcp_server::{
     BuildError, Context, Prompt, Registry, Resource, ResourceTemplate, Server, ServerBuilder, Tool,
 };
@@ -181,4 +183,65 @@ async fn what_is_mounted_is_declared() {
     });
     let completion = result(&running, "completion/complete", params).await;
     assert_eq!(completion["completion"]["values"], json!(["x"]));
+}
+
+/// What protects a server's tools is not lost in silence when another takes them over, however deep.
+#[test]
+fn what_is_protected_is_not_mounted_without() {
+    let library = || Server::builder("library", "0.1.0").merge(registry("1"));
+    let filtered = || library().visible(|_, _| false);
+    #[cfg_attr(not(feature = "asking"), expect(unused_mut, reason = "there are no states then"))]
+    let mut table = vec![
+        (builder().mount("x_", filtered()), "visibility filter"),
+        (builder().merge(filtered()).merge(registry("2")), "visibility filter"),
+        (builder().mount("x_", Registry::new().merge(filtered())), "visibility filter"),
+        (builder().mount("x_", builder().mount("y_", filtered())), "visibility filter"),
+        (builder().mount("x_", filtered()).visible(|_, _| true), "visibility filter"),
+    ];
+    #[cfg(feature = "asking")]
+    {
+        let store = Arc::new(mcp_server::ask::LocalSpentStates::new());
+        table.push((builder().mount("x_", library().single_use_states(store)), "single-use"));
+    }
+    for (built, what) in table {
+        let error = built.build().unwrap_err();
+        assert!(matches!(error, BuildError::Unprotected(named) if named.contains(what)), "{error}");
+    }
+    assert!(builder().mount("x_", library()).visible(|_, _| true).build().is_ok());
+}
+
+/// Prefixes are what they are, in headers as well.
+#[tokio::test]
+async fn a_prefix_may_be_anything() {
+    for prefix in ["", " ", "a/b:", "ü☃_", "=?base64?", "\u{1}\"\\"] {
+        let running = Running::build(builder().mount(prefix, registry("1"))).await;
+        let name = format!("{prefix}tool1");
+        assert_eq!(keys(&running, "tools/list", "tools", "name").await, [&*name]);
+        let header = format!("=?base64?{}?=", STANDARD.encode(&name));
+        let post = Post::call(&name, json!({})).set("Mcp-Name", &header);
+        assert_eq!(running.ask(&post).await.tool_text(), name);
+    }
+}
+
+/// A mounted handler asks like any other, and its rounds belong to the name under which it was mounted.
+#[cfg(feature = "asking")]
+#[tokio::test]
+async fn what_is_mounted_asks() {
+    use crate::ask::{Name, accept, call};
+    let asks = || {
+        Registry::new().tool(Tool::new("asks", async |ask: mcp_server::Ask| {
+            let kept = ask.remember("kept", async { 7 }).await;
+            let name = ask.form::<Name>("name", "Who?").await.accepted().unwrap().name;
+            format!("{name} {kept}")
+        }))
+    };
+    let inner = Registry::new().mount("b_", asks());
+    let running = Running::build(builder().mount("a_", inner).mount("c_", asks())).await;
+    let asked = running.ask(&call("a_b_asks", json!({}))).await.result();
+    let more = json!({
+        "requestState": asked["requestState"],
+        "inputResponses": { "name": accept(json!({ "name": "Ada" })) },
+    });
+    assert_eq!(running.ask(&call("c_asks", more.clone())).await.code(), Some(-32602));
+    assert_eq!(running.ask(&call("a_b_asks", more)).await.tool_text(), "Ada 7");
 }

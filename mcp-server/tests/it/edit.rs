@@ -1,18 +1,20 @@
 //! `Server::edit`: what is offered changes while the server serves.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mcp_server::{
-    Announces, Args, BuildError, Edit, Prompt, Resource, ResourceTemplate, Server, ServerBuilder,
-    Tool,
+    Announces, Args, BuildError, Edit, LocalBus, Prompt, Resource, ResourceTemplate, Server,
+    ServerBuilder, Tool,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
+use tower_service::Service;
 
-use crate::support::{Bell, Conn, Post, Running, builder, within};
+use crate::support::{Bell, Conn, Post, Running, builder, h2_request, within};
 
 fn says(name: impl Into<String>, text: &'static str) -> Tool {
     Tool::new(name, move || async move { text })
@@ -157,8 +159,11 @@ struct Typed {
 /// One change that cannot be made undoes all of them, and nobody is told of anything.
 #[tokio::test]
 async fn an_edit_is_made_whole_or_not_at_all() {
-    let table: [(&str, Change); 10] = [
+    let table: [(&str, Change); 13] = [
         ("twice", |edit| edit.add_tool(says("a", "2"))),
+        ("twice", |edit| edit.add_tool(says("a", "2")).remove_tool("a")),
+        ("twice", |edit| edit.remove_tool("a").add_tool(says("a", "2")).add_tool(says("a", "3"))),
+        ("not there", |edit| edit.remove_tool("a").replace_tool(says("a", "2"))),
         ("not there", |edit| edit.replace_tool(says("none", ""))),
         ("not there", |edit| edit.remove_tool("none")),
         ("not there", |edit| edit.remove_tool("a").remove_tool("a")),
@@ -225,13 +230,23 @@ async fn what_was_not_declared_cannot_be_added() {
 /// Those who listen hear once of each list that an edit has touched, and of each resource that is another now.
 #[tokio::test]
 async fn listeners_are_told_of_what_was_touched() {
-    let table: [(Change, &[&str]); 6] = [
+    let table: [(Change, &[&str]); 9] = [
         (|edit| edit.add_tool(says("x", "")).add_tool(says("y", "")), &["tools/list_changed"]),
         (|edit| edit.remove_prompt("p"), &["prompts/list_changed"]),
         (|edit| edit.add_resource_template(template("t:{a}")), &["resources/list_changed"]),
         (|edit| edit.add_resource(Resource::text("a:x", "x", "")), &["resources/list_changed"]),
         (
             |edit| edit.replace_resource(Resource::text("a:b", "b", "2")),
+            &["resources/list_changed", "resources/updated"],
+        ),
+        (|edit| edit.remove_resource("a:b"), &["resources/list_changed", "resources/updated"]),
+        // That it is there again, or at last, is news as well.
+        (
+            |edit| edit.remove_resource("a:b").add_resource(Resource::text("a:b", "b", "2")),
+            &["resources/list_changed", "resources/updated"],
+        ),
+        (
+            |edit| edit.add_resource(Resource::text("a:later", "later", "")),
             &["resources/list_changed", "resources/updated"],
         ),
         (|edit| edit, &[]),
@@ -249,13 +264,27 @@ async fn listeners_are_told_of_what_was_touched() {
             "toolsListChanged": true,
             "promptsListChanged": true,
             "resourcesListChanged": true,
-            "resourceSubscriptions": ["a:b", "a:other"],
+            "resourceSubscriptions": ["a:b", "a:other", "a:later"],
         });
         let mut conn = listen(&running, filter).await;
         change(server.edit()).apply().unwrap();
         running.shut_down();
         assert_eq!(heard(&mut conn).await, expected);
     }
+}
+
+/// Instances that share a bus tell their clients of each other's edits, though each has to be edited by itself.
+#[tokio::test]
+async fn listeners_of_other_instances_are_told() {
+    let bus = Arc::new(LocalBus::new());
+    let instance = || builder().announces(all()).bus(bus.clone()).tool(says("a", ""));
+    let (edited, _) = start(instance()).await;
+    let (_, mut other) = start(instance()).await;
+    let mut conn = listen(&other, json!({ "toolsListChanged": true })).await;
+    edited.edit().remove_tool("a").apply().unwrap();
+    assert_eq!(tools(&other).await, ["a"]);
+    other.shut_down();
+    assert_eq!(heard(&mut conn).await, ["tools/list_changed"]);
 }
 
 /// A request sees to its end what there was when it came, though the tool is gone.
@@ -289,13 +318,16 @@ async fn a_call_under_way_outlives_its_tool() {
 #[tokio::test]
 async fn cursors_stay_good_when_the_list_changes() {
     let names = || (0..6).map(|n| says(format!("t{n}"), ""));
-    let table: [(Change, &[&str]); 6] = [
+    let table: [(Change, &[&str]); 8] = [
         (|edit| edit, &["t2", "t3", "t4", "t5"]),
         // Before the cursor, at it, and behind.
         (|edit| edit.remove_tool("t0"), &["t2", "t3", "t4", "t5"]),
-        (|edit| edit.remove_tool("t1"), &["t3", "t4", "t5"]),
+        (|edit| edit.remove_tool("t1"), &["t2", "t3", "t4", "t5"]),
         (|edit| edit.remove_tool("t2"), &["t3", "t4", "t5"]),
         (|edit| edit.add_tool(says("t6", "")), &["t2", "t3", "t4", "t5", "t6"]),
+        // Added anew behind those that were not listed yet.
+        (|edit| edit.remove_tool("t1").add_tool(says("t1", "")), &["t2", "t3", "t4", "t5", "t1"]),
+        (|edit| edit.remove_tool("t0").add_tool(says("t0", "")), &["t2", "t3", "t4", "t5", "t0"]),
         (|edit| (1..6).fold(edit, |edit, n| edit.remove_tool(format!("t{n}"))), &[]),
     ];
     for (change, expected) in table {
@@ -349,24 +381,123 @@ async fn concurrent_edits_all_count() {
     assert_eq!(tools(&running).await.len(), WRITERS * EDITS / 2);
 }
 
-/// What a handler holds may edit in its turn when it goes.
+/// Edits when it goes.
+struct Last(Server);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        self.0.edit().add_tool(says("after", "")).apply().unwrap();
+    }
+}
+
+/// What a handler holds may edit in its turn when it goes: with an edit that removes it, one that cannot be made,
+/// and one that takes back what it adds.
 #[tokio::test]
 async fn what_is_dropped_by_an_edit_may_edit() {
-    struct Last(Server);
-    impl Drop for Last {
-        fn drop(&mut self) {
-            self.0.edit().add_tool(says("after", "")).apply().unwrap();
-        }
+    type Edits = fn(&Server, Tool) -> Result<(), BuildError>;
+    let table: [(Edits, bool); 8] = [
+        (
+            |server, tool| {
+                server.edit().add_tool(tool).apply()?;
+                server.edit().remove_tool("holds").apply()
+            },
+            true,
+        ),
+        (
+            |server, tool| {
+                server.edit().add_tool(tool).apply()?;
+                server.edit().replace_tool(says("holds", "")).remove_tool("holds").apply()
+            },
+            true,
+        ),
+        (|server, tool| server.edit().add_tool(tool).remove_tool("holds").apply(), true),
+        (
+            |server, tool| {
+                let edit = server.edit().add_tool(tool).replace_tool(says("holds", ""));
+                edit.remove_tool("holds").apply()
+            },
+            true,
+        ),
+        (|server, tool| server.edit().add_tool(tool).add_tool(says("a", "")).apply(), false),
+        (|server, tool| server.edit().add_tool(tool).remove_prompt("none").apply(), false),
+        (|server, tool| server.edit().replace_tool(tool).apply(), false),
+        (|server, tool| server.edit().add_tool(says("", "")).add_tool(tool).apply(), false),
+    ];
+    for (nth, (change, made)) in table.into_iter().enumerate() {
+        let announces = builder().announces(Announces::new().tools());
+        let (server, running) = start(announces.tool(says("a", ""))).await;
+        let last = Last(server.clone());
+        let holds = Tool::new("holds", move || {
+            let _held = &last;
+            async { "held" }
+        });
+        // In a thread of its own: one that waits for itself is not waited for.
+        let (done, ended) = oneshot::channel();
+        std::thread::spawn(move || done.send(change(&server, holds).is_ok()));
+        assert_eq!(within(ended).await, Ok(made), "{nth}");
+        assert_eq!(tools(&running).await, ["a", "after"], "{nth}");
     }
-    let (server, running) = start(builder().announces(Announces::new().tools())).await;
-    let last = Arc::new(Last(server.clone()));
-    let holds = Tool::new("holds", move || {
-        let _held = &last;
-        async { "held" }
+}
+
+/// A filter may edit as well: what it adds is seen by the requests that follow.
+#[tokio::test]
+async fn a_filter_may_edit() {
+    let itself = Arc::new(OnceLock::<Server>::new());
+    let known = Arc::clone(&itself);
+    let builder = builder().tools([says("a", ""), says("b", "")]).visible(move |item, _| {
+        if let (Some(server), "a") = (known.get(), item.key()) {
+            let _ = server.edit().add_tool(says("c", "")).remove_tool("b").apply();
+        }
+        true
     });
-    server.edit().add_tool(holds).apply().unwrap();
-    server.edit().remove_tool("holds").apply().unwrap();
-    assert_eq!(tools(&running).await, ["after"]);
+    let (server, running) = start(builder).await;
+    itself.set(server).unwrap();
+    assert_eq!(within(tools(&running)).await, ["a", "b"]);
+    assert_eq!(within(tools(&running)).await, ["a", "c"]);
+}
+
+/// The handlers that edit do not keep alive what they edit.
+#[tokio::test]
+async fn a_server_goes_with_its_last_handle() {
+    let held = Arc::new(());
+    let (of_tool, of_filter) = (Arc::clone(&held), Arc::clone(&held));
+    let edits = Tool::new("edits", async |server: Server| {
+        server.edit().replace_tool(says("a", "2")).remove_tool("edits").apply().unwrap();
+        "edited"
+    });
+    let holds = Tool::new("holds", move || {
+        let _held = &of_tool;
+        async { "" }
+    });
+    let builder = builder().tools([edits, holds, says("a", "1")]).visible(move |_, _| {
+        let _held = &of_filter;
+        true
+    });
+    let server = builder.announces(all()).build().unwrap();
+    let mut service = server.service();
+    let response =
+        within(service.call(h2_request("localhost", &Post::call("edits", json!({}))))).await;
+    assert_eq!(response.unwrap().status(), 200);
+    assert_eq!(Arc::strong_count(&held), 3);
+    drop((server, service));
+    assert_eq!(Arc::strong_count(&held), 1);
+}
+
+/// Headers are held against the tool that there is now: a client that knows another is told so, and lists again.
+#[tokio::test]
+async fn headers_are_those_of_the_tool_that_replaced_it() {
+    let mirrors = |header: &str| {
+        let a = json!({ "type": "string", "x-mcp-header": header });
+        says("t", "").input_schema(json!({ "type": "object", "properties": { "a": a } }))
+    };
+    let (server, running) = start(builder().tool(mirrors("Old"))).await;
+    let call = |header: &str| {
+        Post::call("t", json!({ "a": "x" })).add(&format!("Mcp-Param-{header}"), "x")
+    };
+    assert_eq!(running.ask(&call("Old")).await.status, 200);
+    server.edit().replace_tool(mirrors("New")).apply().unwrap();
+    assert_eq!(running.ask(&call("Old")).await.code(), Some(-32020));
+    assert_eq!(running.ask(&call("New")).await.status, 200);
 }
 
 /// A server without anything that asks or logs can get it later.

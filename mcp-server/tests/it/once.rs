@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::ask::{Name, accept, call, greet, post, start, text};
-use crate::support::{Bell, Conn, Flag, Lines, Running, builder, capable, ok, watched};
+use crate::support::{Bell, Conn, Flag, Lines, Running, builder, capable, limits, ok, watched};
 
 /// Keeps a number, asks for a name, and counts how often it comes to its end.
 fn redeem(ended: &Arc<AtomicUsize>) -> Tool {
@@ -292,6 +292,20 @@ async fn nothing_runs_while_the_store_is_asked() {
     let asked = running.ask(&call("pays", json!({}))).await.result();
     go.ring();
     assert_eq!(running.ask(&call("pays", answered(&asked))).await.code(), Some(-32602));
+    assert_eq!(ended.load(Ordering::SeqCst), 0);
+}
+
+/// A store that never answers holds nobody longer than a call may take.
+#[tokio::test]
+async fn a_store_that_hangs_is_not_waited_for() {
+    let (ended, (flag, mut dropped)) = (Arc::default(), watched());
+    let store = Scripted::new([Script::Wait(Bell::new(), flag())]);
+    let limits = limits(|limits| limits.call_time = Duration::from_millis(500));
+    let server = builder().tool(redeem(&ended)).single_use_states(store).limits(limits);
+    let running = start(server).await;
+    let asked = running.ask(&call("redeem", json!({}))).await.result();
+    assert_eq!(running.ask(&call("redeem", answered(&asked))).await.code(), Some(-32603));
+    dropped.dropped().await;
     assert_eq!(ended.load(Ordering::SeqCst), 0);
 }
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use mcp_server::types::{CreateMessageParams, SamplingMessage};
+use mcp_server::types::{CacheScope, CreateMessageParams, SamplingMessage};
 use mcp_server::{
     Answers, Args, Ask, BuildError, Context, FromContext, HandlerError, Progress, Prompt, Resource,
-    ResourceTemplate, ResponseMode, Tool,
+    ResourceTemplate, ResourceUri, ResponseMode, Tool,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -487,6 +488,10 @@ async fn every_kind_of_field_comes_back() {
         "Order { text: \"t\", number: 1.5, count: 2, sure: true, size: Large, taste: Sour, sizes: [Small], \
          tastes: [], more: Some(false) }"
     );
+    // However the client writes its numbers.
+    let mut floats = order.clone();
+    (floats["count"], floats["number"]) = (json!(2.0), json!(1.5));
+    assert_eq!(text(&answer(&floats).await), text(&answer(&order).await));
     for (member, wrong) in [
         ("sure", json!("true")),
         ("count", json!(2.5)),
@@ -499,5 +504,94 @@ async fn every_kind_of_field_comes_back() {
         let mut order = order.clone();
         order[member] = wrong;
         assert_eq!(answer(&order).await["resultType"], "input_required", "{member}");
+    }
+}
+
+/// What is remembered comes back as it was, an error as well; what would not is an error, rather than made again
+/// and again.
+#[tokio::test]
+async fn what_is_remembered_survives() {
+    let tries = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&tries);
+    let fails = Tool::new("fails", move |ask: Ask| {
+        let tries = Arc::clone(&counted);
+        async move {
+            let attempt = async { Err::<u8, usize>(tries.fetch_add(1, Ordering::SeqCst)) };
+            let kept = ask.remember("kept", attempt).await;
+            format!("{} {kept:?}", greet(ask).await)
+        }
+    });
+    let lossy = Tool::new("lossy", async |ask: Ask| {
+        let kept = ask.remember("kept", async { f64::NAN }).await;
+        format!("{} {kept}", greet(ask).await)
+    });
+    let running = start(builder().tools([fails, lossy])).await;
+    let asked = result(&running, &call("fails", json!({}))).await;
+    let mut more = round(&asked, &["name"]);
+    more["inputResponses"]["name"] = accept(json!({ "name": "Ada" }));
+    assert_eq!(text(&result(&running, &call("fails", more)).await), "Hello, Ada! Err(0)");
+    assert_eq!(tries.load(Ordering::SeqCst), 1);
+    assert_eq!(running.ask(&call("lossy", json!({}))).await.code(), Some(-32603));
+}
+
+/// An answer belongs to the question that was put, also when its tool is another by the next round.
+#[tokio::test]
+async fn a_tool_may_be_replaced_between_two_rounds() {
+    let asks = |question: &'static str| {
+        Tool::new("t", move |ask: Ask| async move {
+            let kept = ask.remember("kept", async { question.to_owned() }).await;
+            let name = ask.form::<Name>("name", question).await.accepted().unwrap().name;
+            format!("{name} {kept}")
+        })
+    };
+    let server = builder().tool(asks("One?")).build().unwrap();
+    let running = Running::start(server.clone()).await;
+    let asked = result(&running, &call("t", json!({}))).await;
+    let mut more = json!({ "requestState": asked["requestState"] });
+    more["inputResponses"] = json!({ "name": accept(json!({ "name": "Ada" })) });
+    server.edit().replace_tool(asks("Two?")).apply().unwrap();
+    let anew = result(&running, &call("t", more.clone())).await;
+    assert_eq!(anew["inputRequests"]["name"]["params"]["message"], "Two?");
+    server.edit().replace_tool(asks("One?")).apply().unwrap();
+    assert_eq!(text(&result(&running, &call("t", more.clone())).await), "Ada One?");
+    server.edit().replace_tool(Tool::new("t", async || "asks nothing")).apply().unwrap();
+    assert_eq!(text(&result(&running, &call("t", more.clone())).await), "asks nothing");
+    server.edit().remove_tool("t").apply().unwrap();
+    assert_eq!(running.ask(&call("t", more)).await.code(), Some(-32602));
+}
+
+/// What depends on answers is good for nobody else. Specification: Caching, Cache Key.
+#[tokio::test]
+async fn what_was_answered_is_not_cached() {
+    let public = |resource: Resource| resource.cache(Duration::from_secs(1), CacheScope::Public);
+    async fn by_hand(_: Answers) -> &'static str {
+        "read"
+    }
+    async fn perhaps(ask: Ask, ResourceUri(uri): ResourceUri) -> String {
+        if uri == "x:asks" { greet(ask).await } else { uri }
+    }
+    let running = start(
+        builder()
+            .resource(public(Resource::new("x:asks", "r", perhaps)))
+            .resource(public(Resource::new("x:does-not", "r", perhaps)))
+            .resource(public(Resource::new("x:by-hand", "r", by_hand)))
+            .resource(public(Resource::text("x:never", "r", "read"))),
+    )
+    .await;
+    let (public, private) = (json!([1000, "public"]), json!([0, "private"]));
+    let answers = json!({ "name": accept(json!({ "name": "Ada" })) });
+    for (uri, more, hint) in [
+        ("x:asks", json!({ "inputResponses": answers }), &private),
+        ("x:does-not", json!({}), &public),
+        ("x:does-not", json!({ "inputResponses": {} }), &public),
+        ("x:by-hand", json!({}), &public),
+        ("x:by-hand", json!({ "inputResponses": answers }), &private),
+        ("x:by-hand", json!({ "requestState": "s" }), &private),
+        ("x:never", json!({ "inputResponses": answers }), &public),
+    ] {
+        let mut params = more;
+        params["uri"] = json!(uri);
+        let read = result(&running, &post("resources/read", params)).await;
+        assert_eq!(json!([read["ttlMs"], read["cacheScope"]]), *hint, "{uri}");
     }
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use mcp_server::types::{CacheScope, PromptArgument};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use mcp_server::types::{CacheScope, PromptArgument, ReadResourceResult};
 use mcp_server::{
     Announces, BuildError, Caller, Item, Prompt, RequestParts, Resource, ResourceTemplate,
     ServerBuilder, Tool,
@@ -10,7 +12,7 @@ use mcp_server::{
 use serde_json::{Value, json};
 use tower_service::Service;
 
-use crate::support::{Post, Reply, Running, builder, h2_request, within};
+use crate::support::{Post, Reply, Running, builder, capable, h2_request, within};
 
 /// Hides what has `secret` in its name, URI or template from all but those who say `root`.
 fn secrets(builder: ServerBuilder) -> ServerBuilder {
@@ -80,6 +82,118 @@ async fn what_is_hidden_is_unknown_on_every_way() {
             assert_eq!(seen.len(), expected, "{method} {role}");
             assert!(role == "root" || !seen[0][key].as_str().unwrap().contains("secret"));
             assert_eq!(json!([result["ttlMs"], result["cacheScope"]]), json!([0, "private"]));
+        }
+    }
+}
+
+/// A server that hides, and one that has nothing to hide, give a guest the same bytes, whatever is asked: nothing about
+/// what is hidden is checked, counted or found.
+#[tokio::test]
+async fn a_guest_cannot_tell_that_anything_is_hidden() {
+    let keys = ["secret1", "a", "secret2", "b", "c", "secret3", "d", "e", "secret4"];
+    let hides = of_each(&keys).await;
+    let has_none = of_each(&["a", "b", "c", "d", "e"]).await;
+    let (mut hides, mut has_none) = (hides.connect().await, has_none.connect().await);
+    let guesses = ["secret1", "secret2", "secret4", "absent", "a"];
+    let posts = guesses.into_iter().flat_map(guess).chain(lists());
+    for post in posts.chain([Post::rpc("server/discover", json!({}))]) {
+        let (hidden, none) = (hides.ask(&post).await, has_none.ask(&post).await);
+        assert_eq!((hidden.status, hidden.text()), (none.status, none.text()), "{post:?}");
+    }
+}
+
+/// A server with something of each kind under each of `keys`, all of which has something to be checked.
+async fn of_each(keys: &[&str]) -> Running {
+    let a = json!({ "type": "string", "x-mcp-header": "A" });
+    let schema = json!({ "type": "object", "properties": { "a": a }, "required": ["a"] });
+    let announces = Announces::new().tools().prompts().resources().resource_updates();
+    let mut server = secrets(builder()).announces(announces).completions().page_size(2);
+    for &key in keys {
+        let sampling = serde_json::from_value(json!({ "sampling": {} })).unwrap();
+        let tool = Tool::new(key, async || "called").input_schema(schema.clone());
+        let argument = PromptArgument::new("a").required(true);
+        let prompt = Prompt::new(key, async || "").arguments([argument]);
+        server = server
+            .tool(tool.requires(sampling))
+            .prompt(prompt.complete("a", async |_| ["suggested"]))
+            .resource(Resource::text(format!("a:{key}"), "r", ""))
+            .resource_template(template(&format!("t:{key}/{{a}}")));
+    }
+    Running::build(server).await
+}
+
+/// All that can be tried with a name.
+fn guess(name: &str) -> Vec<Post> {
+    let capable = capable(json!({ "sampling": {} }));
+    let mut posts = Vec::new();
+    for arguments in [json!({ "a": "x" }), json!({}), json!({ "a": 5 }), json!([])] {
+        let params = json!({ "name": name, "arguments": arguments });
+        let able = json!({ "name": name, "arguments": arguments, "_meta": capable });
+        let stateful = json!({ "name": name, "arguments": arguments, "requestState": 5 });
+        posts.extend([
+            Post::rpc("tools/call", params.clone()),
+            Post::rpc("tools/call", params.clone()).add("Mcp-Param-A", "y"),
+            Post::rpc("tools/call", able.clone()).add("Mcp-Param-A", "x"),
+            Post::rpc("tools/call", able),
+            Post::rpc("tools/call", stateful.clone()),
+            Post::rpc("prompts/get", params),
+            Post::rpc("prompts/get", stateful),
+        ]);
+    }
+    let complete = |reference: Value| {
+        let argument = json!({ "name": "a", "value": "" });
+        Post::rpc("completion/complete", json!({ "ref": reference, "argument": argument }))
+    };
+    posts.push(complete(json!({ "type": "ref/prompt", "name": name })));
+    for uri in [format!("a:{name}"), format!("t:{name}/x"), format!("t:{name}/{{a}}")] {
+        posts.push(Post::rpc("resources/read", json!({ "uri": uri })));
+        posts.push(complete(json!({ "type": "ref/resource", "uri": uri })));
+    }
+    posts
+}
+
+/// Every list, from every cursor that could be made up.
+fn lists() -> impl Iterator<Item = Post> {
+    let lists = [
+        ("tools/list", "tools", "", ""),
+        ("prompts/list", "prompts", "", ""),
+        ("resources/list", "resources", "a:", ""),
+        ("resources/templates/list", "resourceTemplates", "t:", "/{a}"),
+    ];
+    lists.into_iter().flat_map(|(method, member, before, behind)| {
+        let lasts = ["secret1", "secret2", "secret4", "absent", "a", "b", "d", "e"];
+        let places = lasts.into_iter().flat_map(|last| (0..11).map(move |n| (last, n)));
+        let cursors = places.map(move |(last, entries)| {
+            let cursor = STANDARD.encode(format!("{member}:{entries}:{before}{last}{behind}"));
+            Post::rpc(method, json!({ "cursor": cursor }))
+        });
+        cursors.chain([Post::rpc(method, json!({}))])
+    })
+}
+
+/// What may be hidden from somebody is not for caches that serve everybody.
+#[tokio::test]
+async fn what_is_read_is_private() {
+    let public = || {
+        let hour = Duration::from_secs(3600);
+        let resource = Resource::text("a:open", "r", "").cache(hour, CacheScope::Public);
+        let result = async || {
+            let mut result = ReadResourceResult::default();
+            (result.ttl_ms, result.cache_scope) = (3_600_000, CacheScope::Public);
+            result
+        };
+        let template = ResourceTemplate::new("t:{a}", "t", async || "");
+        builder()
+            .resource(resource)
+            .resource(Resource::new("b:open", "r", result))
+            .resource_template(template.cache(hour, CacheScope::Public))
+    };
+    for (server, scope) in [(public(), "public"), (secrets(public()), "private")] {
+        let running = Running::build(server).await;
+        for uri in ["a:open", "b:open", "t:open"] {
+            let read = ask(&running, "", "resources/read", json!({ "uri": uri })).await.result();
+            let hint = json!([read["ttlMs"], read["cacheScope"]]);
+            assert_eq!(hint, json!([3_600_000, scope]), "{uri}");
         }
     }
 }
