@@ -381,10 +381,14 @@ impl ServerBuilder {
 
 impl From<ServerBuilder> for Registry {
     /// What a server would offer, to be mounted into another; custom methods, and how it would be served, are left
-    /// behind. Protection must not be: with a [visibility](ServerBuilder::visible) filter or
-    /// [single-use states](ServerBuilder::single_use_states) in it, the server around it is not built.
+    /// behind. Protection must not be: with a [visibility](ServerBuilder::visible) filter, [layers](ServerBuilder::layer) or
+    /// [single-use states](ServerBuilder::single_use_states) in it, the server around it is not built. Layers of single
+    /// tools come along.
     fn from(builder: ServerBuilder) -> Self {
         let ServerBuilder { mut registry, visibility, .. } = builder;
+        if builder.hooks.layers.is_some() {
+            registry.unprotected = Some("layers");
+        }
         if visibility.is_some() {
             registry.unprotected = Some("a visibility filter");
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use mcp_server::layer::RateLimit;
 use mcp_server::{
     BuildError, Context, Prompt, Registry, Resource, ResourceTemplate, Server, ServerBuilder, Tool,
 };
@@ -197,6 +198,7 @@ fn what_is_protected_is_not_mounted_without() {
         (builder().mount("x_", Registry::new().merge(filtered())), "visibility filter"),
         (builder().mount("x_", builder().mount("y_", filtered())), "visibility filter"),
         (builder().mount("x_", filtered()).visible(|_, _| true), "visibility filter"),
+        (builder().mount("x_", library().layer(RateLimit::default())), "layers"),
     ];
     #[cfg(feature = "asking")]
     {
