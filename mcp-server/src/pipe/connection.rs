@@ -226,8 +226,9 @@ const fn plan(call_time: Duration) -> Plan {
     Plan { mode, keep_alive: Duration::ZERO, call_time, http: false, sse: true }
 }
 
-/// How many lines are taken before what they led to is written.
-const LINES: usize = 64;
+/// How many lines are taken before what they led to is written: some 200 us of work.
+const LINES: usize = 32;
 
-/// How often lines are taken and frames written before other tasks get their turn, whatever the stream has at hand.
-const ROUNDS: usize = 16;
+/// How often lines are taken and frames written before other tasks get their turn, whatever the stream has at hand:
+/// the second time there mostly is nothing.
+const ROUNDS: usize = 2;
