@@ -77,6 +77,25 @@ async fn a_signal_ends_a_stream_in_good_order() {
     pipe.ended().await.unwrap();
 }
 
+/// There is one time to drain, for what somebody waits for and for what runs to completion alike.
+#[tokio::test(start_paused = true)]
+async fn the_time_to_drain_is_not_given_twice() {
+    let (begun, go) = (Bell::new(), Bell::new());
+    let (flag, _dropped) = watched();
+    let (signal, signalled) = oneshot::channel::<()>();
+    let server = server([waits(&begun, &go, flag).run_to_completion()]);
+    let mut pipe = Lines::serve_with(&server, 1 << 16, |serve| {
+        let serve = serve.shutdown_on(async { drop(signalled.await) });
+        serve.drain_time(Duration::from_secs(5))
+    });
+    pipe.call("1", "waits", json!({})).await;
+    begun.rung().await;
+    let signalled = tokio::time::Instant::now();
+    drop(signal);
+    pipe.ended().await.unwrap();
+    assert_eq!(signalled.elapsed().as_secs(), 5);
+}
+
 /// D8: a client that is gone ends its calls, and is no fault.
 #[tokio::test]
 async fn a_client_that_is_gone_is_a_clean_end() {
