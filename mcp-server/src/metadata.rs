@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use mcp_transport::json::{Object, decode_string};
-use mcp_types::{ClientCapabilities, LoggingLevel, ProgressToken, RequestMeta};
+use mcp_transport::limits::MAX_ID;
+use mcp_types::{ClientCapabilities, JsonMap, LoggingLevel, ProgressToken, RequestMeta};
 use serde::de::DeserializeOwned;
 
-use crate::rejection::Reason;
+use crate::rejection::{Reason, shortened};
 
 /// The members that checks and emissions look at, well typed. Who the client is, and what else is in a `_meta`, is
 /// decoded when a handler asks for it, which few do.
@@ -30,8 +31,10 @@ impl Metadata {
             .ok_or_else(|| Reason::Meta(format!("{PROTOCOL_VERSION}: must be a string")))?;
         let capabilities = decode(members, CLIENT_CAPABILITIES)?;
         let metadata = Self {
-            capabilities: capabilities.ok_or_else(|| missing(CLIENT_CAPABILITIES))?,
-            progress_token: decode(members, "progressToken")?,
+            capabilities: capabilities
+                .ok_or_else(|| missing(CLIENT_CAPABILITIES))
+                .and_then(well_typed)?,
+            progress_token: decode(members, PROGRESS_TOKEN)?.map(not_long).transpose()?,
             log_level: decode(members, "io.modelcontextprotocol/logLevel")?,
             text: members.raw().into(),
             whole: OnceLock::new(),
@@ -53,12 +56,34 @@ fn decode<T: DeserializeOwned>(members: &Object<'_>, key: &str) -> Result<Option
     decoded.map_err(|error| Reason::Meta(format!("{key}: {error}")))
 }
 
+/// Every progress notification that waits to be sent holds the token.
+fn not_long(token: ProgressToken) -> Result<ProgressToken, Reason> {
+    if token.as_str().is_some_and(|token| token.len() > MAX_ID) {
+        return Err(Reason::Meta(format!("{PROGRESS_TOKEN}: longer than {MAX_ID} bytes")));
+    }
+    Ok(token)
+}
+
+/// What is declared by its name is only a declaration if what it maps to is one: an object of settings (schema,
+/// `ClientCapabilities`).
+fn well_typed(capabilities: ClientCapabilities) -> Result<ClientCapabilities, Reason> {
+    let maps = [&capabilities.extensions, &capabilities.experimental].into_iter().flatten();
+    for (name, settings) in maps.flat_map(JsonMap::iter) {
+        if !settings.get().starts_with('{') {
+            let name = shortened(name);
+            return Err(Reason::Meta(format!("{CLIENT_CAPABILITIES}: {name} must be an object")));
+        }
+    }
+    Ok(capabilities)
+}
+
 pub(crate) fn missing(what: &str) -> Reason {
     Reason::Meta(format!("{what} is missing"))
 }
 
 pub(crate) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const PROGRESS_TOKEN: &str = "progressToken";
 
 #[cfg(test)]
 mod tests {

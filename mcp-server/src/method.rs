@@ -103,7 +103,8 @@ impl Method {
     }
 
     /// The member of the parameters that the header `Mcp-Name` repeats, which an extension may ask for; over HTTP
-    /// they have to agree then. Default is none. Specification: Streamable HTTP, Standard Request Headers.
+    /// they have to agree then, also in that neither says anything. Default is none. Specification: Streamable HTTP,
+    /// Standard Request Headers.
     #[must_use]
     pub fn name_member(mut self, member: impl Into<Cow<'static, str>>) -> Self {
         self.name_member = Some(member.into());

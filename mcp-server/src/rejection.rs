@@ -170,7 +170,7 @@ impl Rejection {
 const LISTEN_AGAIN: HeaderValue = HeaderValue::from_static("30");
 
 /// As much of a name as an error message has use for.
-fn shortened(name: &str) -> Cow<'_, str> {
+pub(crate) fn shortened(name: &str) -> Cow<'_, str> {
     cut(name, MAX_QUOTED)
 }
 

@@ -26,6 +26,12 @@ pub const MAX_EVENT: usize = 64 * 1024 * 1024;
 /// One limit for both directions of a pipe, between the two limits of HTTP.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
 
+/// Bytes of the id of a request, and of a progress token, where they are strings.
+///
+/// Both come back with everything that is said about the request, and all of that may wait for a slow
+/// reader. Several times what a client that packs a trace or a path into them needs.
+pub const MAX_ID: usize = 1024;
+
 /// Parameters of one tool that may be mirrored into headers.
 ///
 /// Common HTTP servers refuse a request with more than 100 header lines; this leaves room for

@@ -10,6 +10,7 @@
     reason = "a test fails by a panic, and says what it found"
 )]
 
+mod drain;
 mod interop;
 mod legacy;
 mod official;

@@ -27,6 +27,10 @@
 //! computed once, when the tool or prompt is made. So a tool whose schema differs from what it parses cannot be
 //! written.
 //!
+//! A handler must not block its thread: what takes long without an `.await` belongs into
+//! `tokio::task::spawn_blocking`. Nothing can cancel it before it goes on, and what it said just before may wait as
+//! long, together with the connection that was about to send it.
+//!
 //! Values that handlers share are given to [`ServerBuilder::state`](crate::ServerBuilder::state) and
 //! arrive as `Arc<T>`. That makes a method of a shared value a handler as well: `async fn
 //! add(self: Arc<Self>, args: Args<Add>)` is `Tool::new("add", Calculator::add)`.

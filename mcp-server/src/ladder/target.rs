@@ -111,10 +111,15 @@ pub(super) fn check<'b>(
             Some(custom) => custom.name_member.as_deref(),
             None => known.and_then(Method::name_member),
         };
-        let name = name_member.and_then(|key| params.get(key));
-        // One that is no string is refused with the parameters.
-        if let Some(name) = name.and_then(string) {
-            header::verify_name(headers, &name).map_err(Reason::Header)?;
+        let name = name_member.and_then(|key| params.get(key)).and_then(string);
+        match (name, custom) {
+            (Some(name), _) => header::verify_name(headers, &name).map_err(Reason::Header)?,
+            // Its handler may do without, and whoever went by the header must not be led astray.
+            (None, Some(custom)) if custom.name_member.is_some() => {
+                header::verify_no_name(headers).map_err(Reason::Header)?;
+            }
+            // Parameters without a name are refused for the specification's own methods.
+            (None, _) => {}
         }
     }
     let serves = &shared.serves;

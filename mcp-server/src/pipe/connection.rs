@@ -74,6 +74,11 @@ impl Connection {
         self.was_signalled
     }
 
+    /// When the time to drain is over, which begins now if nothing began it before.
+    pub(super) fn deadline(&mut self) -> Instant {
+        self.drain().deadline()
+    }
+
     /// Serves until the end.
     ///
     /// # Errors
@@ -146,7 +151,11 @@ impl Connection {
     fn end_input(&mut self) {
         self.input.close();
         self.shared.subscriptions.hub.end(&self.group);
-        self.drain.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.drain_time)));
+        self.drain();
+    }
+
+    fn drain(&mut self) -> &mut Pin<Box<Sleep>> {
+        self.drain.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.drain_time)))
     }
 
     /// Takes what the requests in flight have to say, unless the client has yet to read what it was sent before.
@@ -226,8 +235,9 @@ const fn plan(call_time: Duration) -> Plan {
     Plan { mode, keep_alive: Duration::ZERO, call_time, http: false, sse: true }
 }
 
-/// How many lines are taken before what they led to is written.
-const LINES: usize = 64;
+/// How many lines are taken before what they led to is written: some 200 us of work.
+const LINES: usize = 32;
 
-/// How often lines are taken and frames written before other tasks get their turn, whatever the stream has at hand.
-const ROUNDS: usize = 16;
+/// How often lines are taken and frames written before other tasks get their turn, whatever the stream has at hand:
+/// the second time there mostly is nothing.
+const ROUNDS: usize = 2;

@@ -141,8 +141,8 @@ impl ServeStream {
         self
     }
 
-    /// How long calls in flight may take to end after the signal, or after the client has closed its end; what is
-    /// left then is dropped. Default is [`DRAIN_TIME`](Self::DRAIN_TIME).
+    /// How long calls in flight, and those that run to completion for nobody, may take to end after the signal, or after
+    /// the client has closed its end; what is left then is dropped. Default is [`DRAIN_TIME`](Self::DRAIN_TIME).
     pub const fn drain_time(mut self, limit: Duration) -> Self {
         self.drain_time = limit;
         self
@@ -161,9 +161,10 @@ impl ServeStream {
         connection.end_on(self.signal, self.drain_time);
         let ended = connection.serve().await;
         let outlives = is_process || connection.was_signalled();
+        let deadline = connection.deadline();
         drop(connection);
         if outlives {
-            let ended = tokio::time::timeout(self.drain_time, shared.detached.ended()).await;
+            let ended = tokio::time::timeout_at(deadline, shared.detached.ended()).await;
             if ended.is_err() {
                 tracing::warn!("calls were still running to completion when time was up");
             }

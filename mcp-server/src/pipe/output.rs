@@ -104,8 +104,9 @@ impl Output {
             self.bytes.clear();
             // One large answer should not be paid for until the end.
             self.bytes.shrink_to(FULL);
-        } else if self.written >= FULL {
-            // Otherwise it would grow for as long as something is left.
+        } else if self.written >= FULL.max(self.bytes.len() - self.written) {
+            // Otherwise it would grow for as long as something is left. What is left is moved, so not before as much
+            // was written: a large answer would be moved once for every piece of it.
             self.bytes.drain(..self.written);
             self.written = 0;
         }
@@ -119,3 +120,29 @@ impl Output {
 
 /// 64 KiB: a pipe's own buffer is that big. One answer may go over it.
 const FULL: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What has to wait behind what was written is moved, but not for every piece that a slow client takes.
+    #[test]
+    fn a_large_answer_is_not_moved_over_and_over() {
+        const LARGE: usize = 64 * FULL;
+        let mut output = Output::new(Box::pin(tokio::io::sink()), None);
+        output.push(vec![b'x'; LARGE]);
+        let (mut left, mut moved) = (LARGE, 0);
+        while left > 0 {
+            let held = output.bytes.len();
+            let taken = left.min(FULL / 4);
+            output.took(taken);
+            left -= taken;
+            if output.bytes.len() < held {
+                moved += output.bytes.len();
+            }
+            assert_eq!(output.bytes.len() - output.written, left);
+            assert!(output.bytes.len() <= 2 * left + FULL, "{left}");
+        }
+        assert!(moved <= LARGE, "{moved} of {LARGE}");
+    }
+}

@@ -221,12 +221,64 @@ async fn every_response_is_readable() {
     let reply = running.ask(&call()).await;
     assert_eq!((reply.status, readable(&reply, APP)), (503, true));
     assert!(reply.field("retry-after").is_some());
+    let none = self::limits(|limits| limits.exchanges_per_caller = 0);
+    let none = Running::build(listed().limits(none)).await;
+    let reply = none.ask(&call()).await;
+    assert_eq!((reply.status, readable(&reply, APP)), (429, true));
     // A preflight takes no place among the exchanges.
     assert_eq!(running.ask(&preflight(APP, "mcp-method")).await.status, 204);
     let streams = Running::build(listed().response_mode(ResponseMode::Sse)).await;
     let mut conn = streams.connect().await;
     conn.send(&call().bytes()).await;
     assert!(readable(&conn.stream().await, APP));
+}
+
+/// Whatever a preflight brings along, it is one answer, and the connection is good for more.
+#[tokio::test]
+async fn preflights_with_more_than_they_need() {
+    let running = Running::build(listed()).await;
+    let plain = preflight(APP, "mcp-method");
+    let lines = (0..80).fold(plain.clone(), |post, n| {
+        post.add("Access-Control-Request-Headers", &format!("mcp-param-{n}"))
+    });
+    for (post, echoed) in [
+        (plain.clone().body("hello"), 0),
+        (plain.clone().line("OPTIONS /mcp?x=1 HTTP/1.1"), 0),
+        (plain.clone().set("Content-Type", "text/plain").set("Accept", "text/html"), 0),
+        (plain.clone().set("Access-Control-Request-Headers", &"mcp-param-a,".repeat(1000)), 64),
+        (plain.clone().set("Access-Control-Request-Headers", &",".repeat(10_000)), 0),
+        (lines, 64),
+    ] {
+        let mut conn = running.connect().await;
+        let reply = conn.ask(&post).await;
+        assert_eq!((reply.status, reply.text()), (204, ""), "{post:?}");
+        assert_eq!(reply.field("access-control-allow-origin"), Some(APP));
+        let allowed = reply.field("access-control-allow-headers").unwrap();
+        assert_eq!(allowed.matches("mcp-param-").count(), echoed, "{post:?}");
+        assert_eq!(conn.ask(&call()).await.status, 200, "{post:?}");
+    }
+    for target in ["/mcp/", "/%6dcp", "//mcp", "/"] {
+        let line = format!("OPTIONS {target} HTTP/1.1");
+        assert_eq!(running.ask(&plain.clone().line(&line)).await.status, 404, "{target}");
+    }
+}
+
+/// Two origins are none, even where any would do: which of them is meant?
+#[tokio::test]
+async fn two_origins() {
+    let any = builder().tool(ok()).danger_allow_any_origin().cors(Cors::new());
+    for running in [Running::build(any).await, Running::build(listed()).await] {
+        for post in [preflight(APP, "mcp-method"), call()] {
+            let reply = running.ask(&post.add("Origin", APP)).await;
+            assert_eq!((reply.status, readable(&reply, APP)), (403, false));
+        }
+        let mut h2 = H2::open(running.addr).await;
+        let mut request = h2_request("localhost", &call());
+        request.headers_mut().append("origin", "https://evil.example".parse().unwrap());
+        let response = h2.send(request).await.unwrap();
+        assert_eq!(response.status(), 403);
+        assert!(!response.headers().contains_key("access-control-allow-origin"));
+    }
 }
 
 /// Without CORS nothing is said, and a preflight is a method like any other.

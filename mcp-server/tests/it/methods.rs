@@ -360,6 +360,66 @@ async fn the_methods_of_tasks() {
     }
 }
 
+/// A header that names something is refused with a body that does not, even where the handler would do without.
+#[tokio::test]
+async fn a_name_that_the_body_does_not_have() {
+    let any = async |Args(given): Args<Value>| Structured(json!({ "given": given }));
+    let running = serve([Method::new("any", any).name_member("taskId")]).await;
+    for (params, name, status) in [
+        (json!({}), None, 200),
+        (json!({ "taskId": 7 }), None, 200),
+        (json!({ "taskId": null }), None, 200),
+        (json!({ "taskId": "" }), Some(""), 200),
+        (json!({}), Some("x"), 400),
+        (json!({}), Some(""), 400),
+        (json!({ "taskId": 7 }), Some("7"), 400),
+        (json!({ "taskId": null }), Some("null"), 400),
+        (json!({ "taskId": ["x"] }), Some("x"), 400),
+        (json!({ "TaskId": "x" }), Some("x"), 400),
+        (json!({ "taskId": "" }), None, 400),
+    ] {
+        let post = Post::rpc("any", params);
+        let post = name.iter().fold(post, |post, name| post.set("Mcp-Name", name));
+        let reply = running.ask(&post).await;
+        assert_eq!(reply.status, status, "{post:?}");
+        assert_eq!(reply.code(), (status == 400).then_some(-32020), "{post:?}");
+    }
+}
+
+/// A declaration is an object, of settings or of none (schema, `ClientCapabilities`).
+#[tokio::test]
+async fn declarations_that_are_none() {
+    let running = serve([Method::new("any", async || ()).extension(EXTENSION)]).await;
+    let declaring = async |capabilities: Value| {
+        let reply = running.ask(&Post::rpc("any", json!({ "_meta": capable(capabilities) }))).await;
+        (reply.status, reply.code())
+    };
+    for odd in [json!(null), json!(true), json!(7), json!("x"), json!([]), json!([{}])] {
+        for capabilities in [
+            json!({ "extensions": { EXTENSION: odd } }),
+            json!({ "extensions": { EXTENSION: {}, "com.example/other": odd } }),
+            json!({ "extensions": { EXTENSION: {} }, "experimental": { "x": odd } }),
+            json!({ "extensions": odd }),
+        ] {
+            let shown = capabilities.to_string();
+            assert_eq!(declaring(capabilities).await, (400, Some(-32602)), "{shown}");
+        }
+    }
+    for without in [
+        json!({}),
+        json!({ "extensions": {} }),
+        json!({ "extensions": { "com.example/Catalogue": {} } }),
+        json!({ "extensions": { "com.example": {} } }),
+        json!({ "experimental": { EXTENSION: {} } }),
+        json!({ EXTENSION: {} }),
+    ] {
+        let shown = without.to_string();
+        assert_eq!(declaring(without).await, (400, Some(-32021)), "{shown}");
+    }
+    let settings = json!({ EXTENSION: { "deep": [{ "null": null }] }, "nonsense": {} });
+    assert_eq!(declaring(json!({ "extensions": settings })).await, (200, None));
+}
+
 /// One type ties name, parameters and result together, for servers and clients alike.
 #[tokio::test]
 async fn the_method_of_a_request_type() {

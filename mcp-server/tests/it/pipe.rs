@@ -1,5 +1,6 @@
 //! Byte streams: one message a line, all requests at once, and one bad line harms nobody.
 
+mod abuse;
 mod ends;
 mod listens;
 

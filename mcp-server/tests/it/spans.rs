@@ -263,7 +263,7 @@ async fn what_a_peer_sends_is_cut_to_a_bound() {
     let uri = format!("file:///{}", "x".repeat(10_000));
     let resource = Resource::new(&*uri, "long", async || "long");
     let running = Running::build(builder().resource(resource)).await;
-    let id = json!("i".repeat(10_000)).to_string();
+    let id = json!("i".repeat(1_000)).to_string();
     running.ask(&Post::with_id(&id, "resources/read", json!({ "uri": uri }))).await;
     let span = spans.take();
     assert_eq!(span["jsonrpc.request.id"].chars().count(), 65);

@@ -14,7 +14,8 @@ mod value;
 pub use mismatch::HeaderMismatch;
 pub use param::{InvalidAnnotation, MirrorError, ParamHeaders};
 pub use standard::{
-    StandardHeaders, Unrepresentable, verify_method, verify_name, verify_version, version,
+    StandardHeaders, Unrepresentable, verify_method, verify_name, verify_no_name, verify_version,
+    version,
 };
 pub use value::{Malformed, decode_value, encode_value};
 

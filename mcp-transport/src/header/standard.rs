@@ -87,6 +87,17 @@ pub fn verify_name(headers: &HeaderMap, name: &str) -> Result<(), HeaderMismatch
     same(NAME, &found, name)
 }
 
+/// Checks that `Mcp-Name` is not there, for a body that could have a name and has none.
+///
+/// # Errors
+/// When it is.
+pub fn verify_no_name(headers: &HeaderMap) -> Result<(), HeaderMismatch> {
+    if headers.contains_key(MCP_NAME) {
+        return Err(HeaderMismatch::new(NAME, Fault::NotInBody));
+    }
+    Ok(())
+}
+
 /// The header's only line. Of two, an intermediary may have read the other one.
 fn only<'a>(
     headers: &'a HeaderMap,
@@ -219,5 +230,7 @@ mod tests {
         for (check, lines, body, expected) in rows {
             assert_eq!(check(&headers(lines), body).is_ok(), *expected, "{lines:?} {body:?}");
         }
+        assert_eq!(verify_no_name(&headers(&[("mcp-method", "a")])), Ok(()));
+        assert!(verify_no_name(&headers(&[("mcp-name", "")])).is_err());
     }
 }

@@ -8,6 +8,7 @@ use super::cursor::{Cursor, Key, SyntaxError};
 use super::error::Kind;
 use super::object::repeated;
 use super::{Object, ScanError, decode_string};
+use crate::limits::MAX_ID;
 use crate::quote;
 
 /// Reads one message and proves that what it carries can be decoded.
@@ -15,7 +16,8 @@ use crate::quote;
 /// In one pass: UTF-8, the whole JSON grammar, nesting up to
 /// [`MAX_DEPTH`](crate::limits::MAX_DEPTH), and no key twice in the envelope, in `params`, in their
 /// `_meta` and in `result`. What lies deeper is checked but not collected. Takes time linear in the
-/// body and, for a usual request, three allocations.
+/// body and, for a usual request, three allocations. A request's id has up to
+/// [`MAX_ID`](crate::limits::MAX_ID) bytes.
 ///
 /// ```
 /// use mcp_transport::json::{Message, scan};
@@ -177,6 +179,9 @@ impl<'a> Envelope<'a> {
         let id = self.id();
         match (self.content(), id) {
             (Err(kind), id) => Err(ScanError::new(id.valid(), kind)),
+            (Ok(Content::Call(..)), Id::Valid(id)) if is_long(&id) => {
+                Err(ScanError::new(Some(id), Kind::LongId))
+            }
             (Ok(Content::Call(method, params, meta)), Id::Valid(id)) => {
                 Ok(Message::Request(Request { id, method, params, meta }))
             }
@@ -251,6 +256,11 @@ impl Id {
             Self::Absent | Self::Null | Self::Invalid => None,
         }
     }
+}
+
+/// That of a request alone: a response either has the id of a request or means nothing.
+fn is_long(id: &RequestId) -> bool {
+    id.as_str().is_some_and(|id| id.len() > MAX_ID)
 }
 
 fn params(params: Option<Payload<'_>>) -> Result<Object<'_>, Kind> {

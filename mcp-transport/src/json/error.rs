@@ -5,6 +5,7 @@ use std::fmt;
 use mcp_types::RequestId;
 
 use super::SyntaxError;
+use crate::limits::MAX_ID;
 
 /// A body that is not one acceptable JSON-RPC message. `Display` says why in one clause.
 #[derive(Debug)]
@@ -34,6 +35,7 @@ impl fmt::Display for ScanError {
             Kind::Utf8 { at } => write!(f, "not UTF-8 at byte {at}"),
             Kind::Syntax(error) => error.fmt(f),
             Kind::RepeatedKey(key) => write!(f, "the key {key} is there twice"),
+            Kind::LongId => write!(f, "the id is longer than {MAX_ID} bytes"),
             Kind::Shape(why) => f.write_str(why),
         }
     }
@@ -49,6 +51,7 @@ pub(super) enum Kind {
     Syntax(SyntaxError),
     /// The key, quoted.
     RepeatedKey(Box<str>),
+    LongId,
     Shape(&'static str),
 }
 

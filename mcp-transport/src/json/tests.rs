@@ -4,7 +4,7 @@ use serde_json::Value;
 use super::cursor::Cursor;
 use super::envelope::fuzz_scan;
 use super::*;
-use crate::limits::MAX_DEPTH;
+use crate::limits::{MAX_DEPTH, MAX_ID};
 
 /// One line that says all about a message, for tables.
 fn show(body: impl AsRef<[u8]>) -> String {
@@ -57,6 +57,21 @@ fn messages_by_kind() {
         fuzz_scan(body.as_bytes());
     }
 }
+
+/// The id of a request comes back with all that is said about it.
+#[test]
+fn ids_are_short() {
+    for (length, fits) in [(MAX_ID, true), (MAX_ID + 1, false)] {
+        let id = "\\n".repeat(length);
+        let request = show(format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"m"}}"#));
+        assert_eq!(request.starts_with("request"), fits);
+        let refused = request.starts_with("-32600 \"\\n") && request.contains("longer than 1024");
+        assert_eq!(refused, !fits, "{request}");
+        let response = show(format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{{}}}}"#));
+        assert!(response.starts_with("result"));
+    }
+}
+
 const NO_MESSAGES: &[(&str, &str)] = &[
     ("[]", "-32600 - a batch is not a message"),
     (r#"[{"jsonrpc":"2.0","id":1,"method":"m"}]"#, "-32600 - a batch is not a message"),

@@ -29,8 +29,12 @@ impl Lines {
         let (ours, theirs) = duplex(room);
         let (reader, writer) = split(theirs);
         let serve = configure(server.clone().serve_stream(reader, writer));
-        let (reader, writer) = split(ours);
-        let task = tokio::spawn(serve.into_future());
+        Self::over(ours, tokio::spawn(serve.into_future()))
+    }
+
+    /// A stream whose other end is served in `task`.
+    pub(crate) fn over(stream: DuplexStream, task: JoinHandle<Result<(), ServeError>>) -> Self {
+        let (reader, writer) = split(stream);
         Self { reader: BufReader::new(reader), writer: Some(writer), task }
     }
 
