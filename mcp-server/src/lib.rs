@@ -139,6 +139,7 @@ mod dispatch;
 mod error;
 mod exchange;
 pub mod handler;
+mod integers;
 mod ladder;
 pub mod layer;
 mod limits;

@@ -4,6 +4,8 @@ use mcp_types::{ElicitationSchema, JsonMap, PrimitiveSchema, RawJson};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
+use crate::integers::as_integer;
+
 /// Why a type is no form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{type_name} is no form: {why}")]
@@ -39,21 +41,12 @@ pub(super) fn schema<T: JsonSchema>() -> Result<ElicitationSchema, InvalidForm> 
     form(crate::schema::inline::<T>()).map_err(invalid)
 }
 
-/// Writes integers without a fraction: to JSON Schema 2.0 is one as well as 2, and to no type of Rust. Some clients
-/// write all numbers alike.
+/// Writes the integers of a form as such.
 pub(super) fn write_integers(schema: &ElicitationSchema, content: &mut JsonMap) {
     for (name, field) in schema.properties.iter() {
         let PrimitiveSchema::Integer(_) = field else { continue };
-        let Some(value) = content.get(name).filter(|value| value.get().contains(['.', 'e', 'E']))
-        else {
-            continue;
-        };
-        // Above 2^53 a fraction does not hold every integer. There is no -0 among integers.
-        if let Ok(number) = value.decode::<f64>()
-            && number.fract() == 0.0
-            && number.abs() <= 9_007_199_254_740_992.0
-            && let Ok(integer) = RawJson::from_text(format!("{:.0}", number + 0.0))
-        {
+        let integer = content.get(name).and_then(|value| as_integer(value.get()));
+        if let Some(integer) = integer.and_then(|text| RawJson::from_text(text).ok()) {
             content.insert(name, integer);
         }
     }

@@ -458,3 +458,32 @@ async fn handlers_are_functions_of_many_shapes() {
         assert_eq!(running.ask(&Post::call("counts", json!({}))).await.tool_text(), n);
     }
 }
+
+/// What the schema takes for an integer is one for the handler; a fraction is none, and strings stay what they are.
+#[tokio::test]
+async fn integers_may_be_written_as_fractions() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Numbers {
+        n: u8,
+        all: Vec<i64>,
+        text: String,
+    }
+    let tool = Tool::new("numbers", async |Args(Numbers { n, all, text }): Args<Numbers>| {
+        format!("{n} {all:?} {text}")
+    });
+    let running = Running::build(builder().tool(tool)).await;
+    let call = async |n: &str| {
+        let arguments = format!(r#"{{"n":{n},"all":[-2e1,3],"text":"1.0"}}"#);
+        let params = serde_json::value::RawValue::from_string(arguments).unwrap();
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"numbers","arguments":{params},"_meta":{}}}}}"#,
+            meta()
+        );
+        running.ask(&Post::call("numbers", json!({})).body(body)).await.result()
+    };
+    assert_eq!(call("2.0").await["content"][0]["text"], "2 [-20, 3] 1.0");
+    for wrong in ["2.5", "256.0", "1e300"] {
+        let result = call(wrong).await;
+        assert_eq!(result["isError"], true, "{wrong}: {result}");
+    }
+}
