@@ -177,4 +177,6 @@ pub use mcp_transport::schema::{Fault, Faults};
 pub use mcp_types as types;
 pub use pages::{Collecting, Pages};
 pub use retry::Retry;
+#[cfg(feature = "tls")]
+pub use rustls;
 pub use transport::{HttpTransport, SendMessage, Subscription};

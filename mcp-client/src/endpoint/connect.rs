@@ -34,6 +34,8 @@ pub(crate) fn tcp() -> HttpConnector {
     connector.set_nodelay(true);
     connector.set_keepalive(Some(Limits::PROBE_AFTER));
     connector.set_connect_timeout(Some(Limits::CONNECT_TIME));
+    // Others take care of TLS, above.
+    connector.enforce_http(false);
     connector
 }
 

@@ -9,6 +9,7 @@
 
 pub mod caching;
 pub mod calls;
+pub mod connections;
 pub mod errors;
 pub mod input;
 pub mod subscriptions;
