@@ -78,10 +78,12 @@ pub(crate) struct Shared {
 impl Client {
     /// A client of the server at `url`, such as `http://127.0.0.1:8080/mcp`, with every default.
     ///
-    /// It must be used within a Tokio runtime with I/O and time enabled. It does not connect yet.
+    /// It must be used within a Tokio runtime with I/O and time enabled. It does not connect yet. `https://` needs the
+    /// feature `tls`; with the feature `proxy` it goes through the proxy that the environment names, if any.
     ///
     /// # Errors
-    /// When the URL is not one of HTTP.
+    /// When the URL is not one of HTTP, or the way to it cannot be set up; see
+    /// [`ClientBuilder::build`].
     pub fn http(url: impl AsRef<str>) -> Result<Self, Error> {
         Self::builder(url).build()
     }

@@ -43,7 +43,9 @@ impl Dial {
                 match tokio::time::timeout(Limits::CONNECT_TIME, dialing).await {
                     Ok(Ok(io)) => Ok(Stream { io: Box::new(io), is_forwarded: false }),
                     Ok(Err(error)) => Err(reason(error)),
-                    Err(_) => Err(format!("no connection within {:?}", Limits::CONNECT_TIME).into()),
+                    Err(_) => {
+                        Err(format!("no connection within {:?}", Limits::CONNECT_TIME).into())
+                    }
                 }
             })
         }))

@@ -7,7 +7,6 @@ use http::Uri;
 use http::uri::Scheme;
 use tower_service::Service;
 
-use super::{Endpoint, HttpService};
 use super::connect::{pool, tcp};
 use super::dial::{Dial, Io};
 #[cfg(feature = "proxy")]
@@ -16,6 +15,7 @@ use super::proxy::{Proxies, Proxy};
 use super::tls::Tls;
 #[cfg(unix)]
 use super::unix::UnixConnector;
+use super::{Endpoint, HttpService};
 use crate::error::{BoxError, Error};
 use crate::headers::ExtraHeaders;
 
@@ -49,7 +49,10 @@ impl Network {
     }
 
     /// Whether connections say who the client is, so that answers may depend on it.
-    #[cfg_attr(not(feature = "tls"), expect(clippy::unused_self, reason = "that is for TLS to say"))]
+    #[cfg_attr(
+        not(feature = "tls"),
+        expect(clippy::unused_self, reason = "that is for TLS to say")
+    )]
     pub(crate) fn has_credentials(&self) -> bool {
         #[cfg(feature = "tls")]
         return matches!(self.tls, Tls::Given(_));
@@ -97,9 +100,7 @@ impl Network {
         let forwards = !is_https(uri) && !self.http2;
         match proxy.through(dial, forwards) {
             (via, None) => self.pool_over(via, uri),
-            (via, Some(credentials)) => {
-                Ok(Box::new(credentials.with(self.pool_over(via, uri)?)))
-            }
+            (via, Some(credentials)) => Ok(Box::new(credentials.with(self.pool_over(via, uri)?))),
         }
     }
 

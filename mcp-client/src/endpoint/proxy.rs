@@ -75,9 +75,9 @@ impl Variables {
         if is_loopback(target) || self.excepts(target) {
             return Ok(None);
         }
-        Proxy::parse(url).map(Some).map_err(|why| {
-            Error::usage(format!("the variable {name} has no proxy to use: {why}"))
-        })
+        Proxy::parse(url)
+            .map(Some)
+            .map_err(|why| Error::usage(format!("the variable {name} has no proxy to use: {why}")))
     }
 
     /// Whether `no_proxy` names the host.
@@ -124,7 +124,8 @@ impl Proxy {
     /// # Errors
     /// Says what is wrong, without the address, which may hold a password.
     pub(crate) fn parse(url: &str) -> Result<Self, &'static str> {
-        let found = Matcher::builder().all(url.trim()).build().intercept(&Uri::from_static(ANYWHERE));
+        let found =
+            Matcher::builder().all(url.trim()).build().intercept(&Uri::from_static(ANYWHERE));
         let found = found.ok_or("it must be the URL of an HTTP or SOCKS 5 proxy")?;
         let authority = found.uri().authority().ok_or("it has no host")?;
         if let Some(fault) = authority_fault(authority) {
@@ -191,18 +192,34 @@ mod tests {
             (&all[..1], "https://h/", None),
             (&all[1..2], "http://h/", None),
             (&[], "http://h/", None),
-            (&[("http_proxy", "lower"), ("HTTP_PROXY", "upper")], "http://h/", Some("http://lower:80/")),
-            (&[("https_proxy", ""), ("HTTPS_PROXY", "upper")], "https://h/", Some("http://upper:80/")),
+            (
+                &[("http_proxy", "lower"), ("HTTP_PROXY", "upper")],
+                "http://h/",
+                Some("http://lower:80/"),
+            ),
+            (
+                &[("https_proxy", ""), ("HTTPS_PROXY", "upper")],
+                "https://h/",
+                Some("http://upper:80/"),
+            ),
             (&[("all_proxy", " ")], "https://h/", None),
         ];
         for (variables, target, expected) in table {
-            assert_eq!(way(variables, target).unwrap().as_deref(), expected, "{variables:?} {target}");
+            assert_eq!(
+                way(variables, target).unwrap().as_deref(),
+                expected,
+                "{variables:?} {target}"
+            );
         }
     }
 
     #[test]
     fn a_header_is_no_proxy_of_a_cgi_program() {
-        let upper = [("REQUEST_METHOD", "POST"), ("HTTP_PROXY", "http://evil"), ("HTTPS_PROXY", "http://p")];
+        let upper = [
+            ("REQUEST_METHOD", "POST"),
+            ("HTTP_PROXY", "http://evil"),
+            ("HTTPS_PROXY", "http://p"),
+        ];
         assert_eq!(way(&upper, "http://h/").unwrap(), None);
         assert_eq!(way(&upper, "https://h/").unwrap().unwrap(), "http://p:80/");
         let lower = [("REQUEST_METHOD", "POST"), ("http_proxy", "http://p")];
@@ -222,9 +239,22 @@ mod tests {
             ("socks5h://u:s3cret@p:9", "http://p:9/"),
         ];
         for (url, expected) in table {
-            assert_eq!(way(&[("ALL_PROXY", url)], "http://h/").unwrap().unwrap(), expected, "{url}");
+            assert_eq!(
+                way(&[("ALL_PROXY", url)], "http://h/").unwrap().unwrap(),
+                expected,
+                "{url}"
+            );
         }
-        for url in ["socks4://s3cret@p", "socks4a://p", "ftp://s3cret@p", "http://s3cret p", "http://s3cret@p:x", "http://p:99999", "://", "http://s3cret@"] {
+        for url in [
+            "socks4://s3cret@p",
+            "socks4a://p",
+            "ftp://s3cret@p",
+            "http://s3cret p",
+            "http://s3cret@p:x",
+            "http://p:99999",
+            "://",
+            "http://s3cret@",
+        ] {
             let error = way(&[("HTTP_PROXY", url)], "http://h/").unwrap_err();
             assert!(error.is_usage(), "{url}");
             assert!(error.to_string().contains("http_proxy"), "{error}");
@@ -234,14 +264,27 @@ mod tests {
 
     #[test]
     fn what_goes_around_it() {
-        let local = ["localhost", "LOCALHOST.", "a.localhost:8", "127.0.0.1", "127.8.8.8:1", "[::1]:8", "[::ffff:127.0.0.1]", "0.0.0.0"];
+        let local = [
+            "localhost",
+            "LOCALHOST.",
+            "a.localhost:8",
+            "127.0.0.1",
+            "127.8.8.8:1",
+            "[::1]:8",
+            "[::ffff:127.0.0.1]",
+            "0.0.0.0",
+        ];
         for host in local {
             let found = way(&[("ALL_PROXY", "p")], &format!("http://{host}/mcp")).unwrap();
             assert_eq!(found, None, "{host}");
         }
         let table = [
             ("*", &["h", "10.1.2.3", "[fd00::1]"][..], &[][..]),
-            ("example.com", &["example.com", "EXAMPLE.com:8", "a.example.com"], &["notexample.com", "com", "example.com.evil"]),
+            (
+                "example.com",
+                &["example.com", "EXAMPLE.com:8", "a.example.com"],
+                &["notexample.com", "com", "example.com.evil"],
+            ),
             (".example.com", &["example.com", "a.b.example.com"], &["aexample.com"]),
             (" a.test , ,b.test", &["a.test", "b.test"], &["c.test"]),
             ("10.1.2.3", &["10.1.2.3:8"], &["10.1.2.4", "a.10.1.2.3.test"]),

@@ -71,8 +71,9 @@ impl Tls {
 
     fn config(&self) -> Result<ClientConfig, Error> {
         match self {
-            Self::System(roots) => system(roots)
-                .map_err(|error| Error::usage("TLS cannot be set up").caused_by(error)),
+            Self::System(roots) => {
+                system(roots).map_err(|error| Error::usage("TLS cannot be set up").caused_by(error))
+            }
             Self::Given(config) => {
                 let mut config = (**config).clone();
                 // hyper-rustls sets them, and panics where they are set.
@@ -86,8 +87,7 @@ impl Tls {
 fn system(roots: &[CertificateDer<'static>]) -> Result<ClientConfig, rustls::Error> {
     let installed = CryptoProvider::get_default().cloned();
     let provider = installed.unwrap_or_else(|| Arc::new(ring::default_provider()));
-    let verifier =
-        Verifier::new_with_extra_roots(roots.iter().cloned(), Arc::clone(&provider))?;
+    let verifier = Verifier::new_with_extra_roots(roots.iter().cloned(), Arc::clone(&provider))?;
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         // The name is rustls': this verifier is what the system itself does.

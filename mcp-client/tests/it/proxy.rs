@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_client::{Client, ClientBuilder};
+use mcp_client::Client;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -27,10 +27,7 @@ struct Tunnels {
 }
 
 impl Tunnels {
-    async fn to(server: String) -> Self {
-        Self::start(server, "200 Connection established").await
-    }
-
+    /// Answers each CONNECT with this status.
     async fn start(server: String, status: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let host = listener.local_addr().unwrap().to_string();
@@ -192,6 +189,7 @@ async fn socks(server: String) -> (String, tokio::task::JoinHandle<Vec<u8>>) {
         let rest = match wanted[3] {
             1 => 4,
             3 => usize::from(stream.read_u8().await.unwrap()),
+            4 => 16,
             kind => panic!("{kind}"),
         };
         let mut address = vec![0; rest + 2];
@@ -207,18 +205,19 @@ async fn socks(server: String) -> (String, tokio::task::JoinHandle<Vec<u8>>) {
 
 #[tokio::test]
 async fn socks_looks_names_up_here_or_there() {
-    for (scheme, expected) in [
-        ("socks5h", &b"\x05\x01\x00\x03localhost\x00\x50"[..]),
-        ("socks5", &b"\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50"[..]),
-    ] {
+    for scheme in ["socks5", "socks5h"] {
         let server = Server::start([Reply::json(&result(OK))]).await;
         let (host, asked) = socks(server.host.clone()).await;
-        // A literal needs no look-up, and is the same on every machine.
-        let target = if scheme == "socks5" { "http://127.0.0.1/mcp" } else { "http://localhost/mcp" };
-        let client = Client::builder(target).proxy(format!("{scheme}://user:s3cret@{host}"));
-        let client = client.unwrap().build().unwrap();
-        assert_eq!(call(&client).await.unwrap(), "ok");
-        assert_eq!(asked.await.unwrap(), expected);
+        let builder = Client::builder("http://localhost/mcp");
+        let client = builder.proxy(format!("{scheme}://user:s3cret@{host}")).unwrap();
+        assert_eq!(call(&client.build().unwrap()).await.unwrap(), "ok");
+        let asked = asked.await.unwrap();
+        if scheme == "socks5h" {
+            assert_eq!(asked, b"\x05\x01\x00\x03localhost\x00\x50");
+        } else {
+            // Of version 4 or 6, as this machine has it.
+            assert!(matches!(asked[3], 1 | 4) && asked.ends_with(b"\x01\x00\x50"), "{asked:?}");
+        }
         let requests = server.requests();
         assert!(requests[0].head.starts_with("POST /mcp HTTP/1.1\r\n"), "{}", requests[0].head);
         assert_eq!(requests[0].header("proxy-authorization"), None);
@@ -238,6 +237,8 @@ async fn a_unix_socket_has_no_proxy() {
 
 #[cfg(feature = "tls")]
 mod secured {
+    use mcp_client::ClientBuilder;
+
     use super::*;
     use crate::support::Authority;
 
@@ -250,7 +251,7 @@ mod secured {
         let authority = Authority::new();
         let config = authority.identity("tools.example").server(&[]);
         let server = Server::start_tls(config, [Reply::json(&result(OK))]).await;
-        let proxy = Tunnels::to(server.host.clone()).await;
+        let proxy = Tunnels::start(server.host.clone(), "200 OK").await;
         let client = builder("https://tools.example/mcp", &authority)
             .header("authorization", "Bearer t0ken")
             .unwrap()
@@ -274,7 +275,7 @@ mod secured {
         let authority = Authority::new();
         let config = authority.identity("evil.example").server(&[]);
         let server = Server::start_tls(config, [Reply::json(&result(OK))]).await;
-        let proxy = Tunnels::to(server.host.clone()).await;
+        let proxy = Tunnels::start(server.host.clone(), "200 OK").await;
         let client = builder("https://tools.example/mcp", &authority).proxy(&proxy.host).unwrap();
         let error = call(&client.build().unwrap()).await.unwrap_err();
         assert!(error.is_connect() && story(&error).contains("evil.example"), "{}", story(&error));

@@ -149,7 +149,8 @@ async fn version(request: Request<Incoming>) -> hyper::Result<Response<Full<byte
     let version = format!("\"{:?}\"", request.version());
     let body = request.into_body().collect().await?.to_bytes();
     let message: serde_json::Value = serde_json::from_slice(&body).unwrap();
-    let answer = result(&OK.replace("\"ok\"", &version)).replace("{id}", &message["id"].to_string());
+    let answer =
+        result(&OK.replace("\"ok\"", &version)).replace("{id}", &message["id"].to_string());
     let response = Response::builder().header("content-type", "application/json");
     Ok(response.body(Full::new(answer.into())).unwrap())
 }

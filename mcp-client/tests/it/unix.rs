@@ -28,7 +28,8 @@ impl Drop for Socket {
 #[tokio::test]
 async fn requests_name_the_local_host() {
     let socket = Socket::new();
-    let server = Server::start_unix(&socket.0, [Reply::json(&result(OK)), Reply::sse(&[&result(OK)])]);
+    let server =
+        Server::start_unix(&socket.0, [Reply::json(&result(OK)), Reply::sse(&[&result(OK)])]);
     let client = Client::unix(&socket.0);
     for _ in 0..2 {
         assert_eq!(call(&client).await.unwrap(), "ok");
@@ -43,7 +44,8 @@ async fn requests_name_the_local_host() {
 async fn the_url_says_host_and_path() {
     let socket = Socket::new();
     let server = Server::start_unix(&socket.0, [Reply::json(&result(OK))]);
-    let client = Client::builder("http://tools.example:81/a/mcp?x=1").unix(&socket.0).build().unwrap();
+    let client =
+        Client::builder("http://tools.example:81/a/mcp?x=1").unix(&socket.0).build().unwrap();
     assert_eq!(call(&client).await.unwrap(), "ok");
     let requests = server.requests();
     assert!(requests[0].head.starts_with("POST /a/mcp?x=1 HTTP/1.1\r\n"), "{}", requests[0].head);
@@ -60,7 +62,8 @@ async fn no_socket_is_no_connection() {
 #[tokio::test]
 async fn errors_tell_the_socket() {
     let socket = Socket::new();
-    let _server = Server::start_unix(&socket.0, [Reply::body("502 Bad Gateway", "text/plain", "no")]);
+    let _server =
+        Server::start_unix(&socket.0, [Reply::body("502 Bad Gateway", "text/plain", "no")]);
     let client = Client::unix(&socket.0);
     let error = call(&client).await.unwrap_err().to_string();
     let address = format!("unix:{}:/mcp", socket.0.display());

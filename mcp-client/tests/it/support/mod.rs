@@ -49,7 +49,7 @@ pub(crate) fn text(result: &mcp_client::types::CallToolResult) -> String {
 }
 
 /// All that an error and its causes say.
-#[cfg(any(unix, feature = "proxy"))]
+#[cfg(feature = "proxy")]
 pub(crate) fn story(error: &Error) -> String {
     let mut story = error.to_string();
     let mut cause = std::error::Error::source(error);

@@ -34,7 +34,7 @@ impl Authority {
 
     /// A certificate for this name.
     pub(crate) fn identity(&self, name: &str) -> Identity {
-        self.sign(CertificateParams::new([name.to_owned()]).unwrap())
+        self.sign(&CertificateParams::new([name.to_owned()]).unwrap())
     }
 
     /// One whose time is over.
@@ -42,10 +42,10 @@ impl Authority {
         let mut params = CertificateParams::new([name.to_owned()]).unwrap();
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(2021, 1, 1);
-        self.sign(params)
+        self.sign(&params)
     }
 
-    fn sign(&self, params: CertificateParams) -> Identity {
+    fn sign(&self, params: &CertificateParams) -> Identity {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.0).unwrap();
         let key = PrivatePkcs8KeyDer::from(key.serialize_der()).into();

@@ -175,7 +175,7 @@ impl Server {
     /// The same under TLS, as `localhost`. Handshakes that fail are no connections.
     #[cfg(feature = "tls")]
     pub(crate) async fn start_tls(
-        config: mcp_client::rustls::ServerConfig,
+        config: rustls::ServerConfig,
         replies: impl IntoIterator<Item = Reply>,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -263,7 +263,10 @@ async fn converse(mut stream: impl AsyncRead + AsyncWrite + Unpin, state: Arc<St
     state.closed.notify_one();
 }
 
-async fn read_request(stream: &mut (impl AsyncRead + Unpin), buffer: &mut Vec<u8>) -> Option<Request> {
+async fn read_request(
+    stream: &mut (impl AsyncRead + Unpin),
+    buffer: &mut Vec<u8>,
+) -> Option<Request> {
     loop {
         let text = String::from_utf8_lossy(buffer);
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
