@@ -274,9 +274,9 @@ impl ClientBuilder {
 
     /// On whose behalf the client acts: private answers are served to clients of the same context only. Default
     /// is all headers that were set, on the client and on the call, so that another token is another context;
-    /// this lets answers outlive a token. A client with a [`connector`](Self::connector) or a
-    /// [`service`](Self::service) shares private answers with no other unless this is set, since either may add
-    /// credentials of its own; one that adds different ones from call to call needs [`no_cache`](Self::no_cache).
+    /// this lets answers outlive a token. A client with a [`connector`](Self::connector), a
+    /// [`service`](Self::service) or a TLS configuration shares private answers with no other unless this is set, since each
+    /// may add credentials of its own; one that adds different ones from call to call needs [`no_cache`](Self::no_cache).
     /// Specification: Caching, Cache Scope Field.
     pub fn cache_context(mut self, context: impl AsRef<[u8]>) -> Self {
         self.cache_context = Some(context.as_ref().into());

@@ -41,8 +41,13 @@ pub(crate) fn tcp() -> HttpConnector {
 
 /// Whether a request failed before or after there was a connection.
 pub(super) fn classify(error: BoxError) -> Error {
-    let connect = error.downcast_ref::<PoolError>().is_some_and(PoolError::is_connect);
-    let kind = if connect { Kind::Connect } else { Kind::Exchange };
+    let is_connect = error.downcast_ref::<PoolError>().is_some_and(PoolError::is_connect);
+    let kind = match is_connect {
+        #[cfg(feature = "tls")]
+        true if super::tls::is_refusal(&*error) => Kind::Untrusted,
+        true => Kind::Connect,
+        false => Kind::Exchange,
+    };
     Error::new(kind).caused_by(error)
 }
 

@@ -1,5 +1,6 @@
 //! TLS, by rustls.
 
+use std::error::Error as StdError;
 use std::io;
 use std::sync::Arc;
 
@@ -105,6 +106,14 @@ pub(super) fn reason(error: BoxError) -> BoxError {
         },
         Ok(error) => error,
         Err(error) => error,
+    }
+}
+
+/// Whether it was a certificate of the other side that did not verify.
+pub(super) fn is_refusal(error: &(dyn StdError + 'static)) -> bool {
+    match error.downcast_ref() {
+        Some(rustls::Error::InvalidCertificate(_)) => true,
+        _ => error.source().is_some_and(is_refusal),
     }
 }
 

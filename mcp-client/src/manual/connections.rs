@@ -42,8 +42,8 @@
 //! to be built and nothing else; aws-lc-rs, which rustls itself prefers, wants CMake or an assembler besides on some
 //! systems, and more time. Install it for FIPS or for key exchange that is safe from quantum computers.
 //!
-//! Server and client agree on HTTP/2 or HTTP/1.1 by ALPN. A certificate that does not verify is an error whose sources end with a
-//! `rustls::Error`, which can be downcast. A [redirect](crate::Limits::REDIRECTS) never leads to `http://` or another host.
+//! Server and client agree on HTTP/2 or HTTP/1.1 by ALPN. A certificate that does not verify is an error that says so, whose
+//! sources end with a `rustls::Error` that says why and can be downcast; no [`Retry`](crate::Retry) tries it again. A [redirect](crate::Limits::REDIRECTS) never leads to `http://` or another host.
 //!
 //! # Proxies
 //!

@@ -76,6 +76,32 @@ async fn requests_are_forwarded_in_absolute_form() {
     assert_eq!(proxy.connections(), 1);
 }
 
+// In a process of its own, which has variables of its own.
+#[tokio::test]
+async fn the_environment_is_asked_by_default() {
+    let proxy = Server::start([Reply::json(&result(OK))]).await;
+    let mut process = tokio::process::Command::new(std::env::current_exe().unwrap());
+    process.args(["--exact", "proxy::as_the_environment_says", "--ignored"]);
+    for name in ["HTTP_PROXY", "NO_PROXY", "no_proxy", "REQUEST_METHOD"] {
+        process.env_remove(name);
+    }
+    let output = process.env("http_proxy", &proxy.host).env(ASKED, "yes").output().await.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(proxy.requests()[0].head.starts_with("POST http://tools.example/mcp "));
+}
+
+/// Set where the environment is that of the test above.
+const ASKED: &str = "MCP_CLIENT_TEST_PROXY";
+
+#[tokio::test]
+#[ignore = "is run by the test above"]
+async fn as_the_environment_says() {
+    if std::env::var_os(ASKED).is_some() {
+        let client = Client::http("http://tools.example/mcp").unwrap();
+        assert_eq!(call(&client).await.unwrap(), "ok");
+    }
+}
+
 #[tokio::test]
 async fn without_credentials_none_are_sent() {
     let proxy = Server::start([Reply::json(&result(OK))]).await;

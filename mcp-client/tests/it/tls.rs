@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -10,7 +11,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use mcp_client::rustls::{self, AlertDescription, CertificateError, ServerConfig};
 use mcp_client::types::SubscriptionFilter;
-use mcp_client::{Cache, Change, Client, Error};
+use mcp_client::{Cache, Change, Client, Error, Retry};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
@@ -177,6 +178,27 @@ async fn a_certificate_that_does_not_verify_is_no_connection() {
         assert!(expected, "{name}: {error:?}");
         assert!(server.requests().is_empty());
     }
+}
+
+#[tokio::test]
+async fn a_certificate_is_not_tried_again() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://localhost:{}/mcp", listener.local_addr().unwrap().port());
+    let acceptor = TlsAcceptor::from(Arc::new(other.identity("localhost").server(&[])));
+    let handshakes = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&handshakes);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            count.fetch_add(1, Ordering::Relaxed);
+            drop(acceptor.accept(stream).await);
+        }
+    });
+    let builder = Client::builder(url).root_certificates(authority.pem()).unwrap();
+    let client = builder.retry(Retry::new()).build().unwrap();
+    let error = client.call_tool("t", ()).idempotent().await.unwrap_err();
+    assert_eq!(error.to_string(), "the certificate of the server is not trusted");
+    assert_eq!(handshakes.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]
