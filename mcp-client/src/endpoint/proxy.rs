@@ -1,5 +1,6 @@
 //! Which proxy requests go through.
 
+use std::ffi::OsString;
 use std::net::IpAddr;
 
 use http::Uri;
@@ -30,7 +31,7 @@ impl Proxies {
     /// from going out by themselves.
     pub(crate) fn of(&self, target: &Uri) -> Result<Option<Proxy>, Error> {
         match self {
-            Self::Environment => Variables::read(|name| std::env::var(name).ok()).proxy(target),
+            Self::Environment => Variables::of_process().proxy(target),
             Self::Variables(variables) => variables.proxy(target),
             Self::Given(proxy) => Ok(Some(proxy.clone())),
             Self::Nowhere => Ok(None),
@@ -47,6 +48,12 @@ pub(crate) struct Variables {
 }
 
 impl Variables {
+    fn of_process() -> Self {
+        // What is no text is no proxy either, but it is set.
+        let lossy = |value: OsString| value.to_string_lossy().into_owned();
+        Self::read(|name| std::env::var_os(name).map(lossy))
+    }
+
     /// Asks `lookup` for each of them, in lower case first; one that is empty counts as not set.
     pub(crate) fn read(lookup: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| lookup(name).filter(|value| !value.trim().is_empty());

@@ -22,8 +22,8 @@ use crate::error::Error;
 
 /// What connections are made of. See the [manual](crate::manual::connections).
 impl ClientBuilder {
-    /// Speaks HTTP/2 and nothing else: over plain TCP without asking for it first, over TLS by offering no more. Default is
-    /// HTTP/1.1 over plain TCP, and over TLS what the server prefers. It has no effect on a
+    /// Speaks HTTP/2 and nothing else: over plain TCP without asking for it first, over TLS by offering no more.
+    /// Default is HTTP/1.1 over plain TCP, and over TLS what the server prefers. It has no effect on a
     /// [`service`](Self::service).
     pub const fn http2_prior_knowledge(mut self) -> Self {
         self.network.http2 = true;
@@ -31,8 +31,8 @@ impl ClientBuilder {
     }
 
     /// Connects to the Unix socket at `path`, whatever host the URL names; host and path of the URL are those of the
-    /// requests. Default is TCP. Proxies have no part in it. It takes the place of a [`connector`](Self::connector) or a
-    /// [`service`](Self::service).
+    /// requests. Default is TCP. Proxies have no part in it. It takes the place of a [`connector`](Self::connector) or
+    /// a [`service`](Self::service).
     ///
     /// ```
     /// # fn example() -> Result<(), mcp_client::Error> {
@@ -52,8 +52,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Trusts the root certificates in `pem`, one or more of them in PEM, beside those that the system trusts. Default is
-    /// the system's alone. It has no effect on a [`connector`](Self::connector) or a [`service`](Self::service).
+    /// Trusts the root certificates in `pem`, one or more of them in PEM, beside those that the system trusts. Default
+    /// is the system's alone. It has no effect on a [`connector`](Self::connector) or a [`service`](Self::service).
     ///
     /// # Errors
     /// When there is no certificate in it, or one that cannot be read; after [`tls`](Self::tls), whose

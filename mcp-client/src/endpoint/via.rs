@@ -108,8 +108,8 @@ impl Credentials {
         Self(value)
     }
 
-    /// Sends them with all that `service` sends. They are added here, at the bottom, since they are the proxy's alone: no
-    /// answer depends on them.
+    /// Sends them with all that `service` sends. They are added here, at the bottom, since they are the proxy's alone:
+    /// no answer depends on them.
     pub(crate) fn with(self, service: Box<dyn HttpService>) -> impl HttpService {
         Authorized { credentials: self.0, service }
     }

@@ -322,3 +322,42 @@ async fn all_roots_of_a_file_are_trusted() {
         assert_eq!(call(&client).await.unwrap(), "ok");
     }
 }
+
+// A company's own authority is one of the system. In a process of its own, which has variables of its own.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn whom_the_system_trusts_is_trusted() {
+    let authority = Authority::new();
+    let config = authority.identity("localhost").server(&[]);
+    let server = Server::start_tls(config, [Reply::json(&result(OK))]).await;
+    let roots = std::env::temp_dir().join(format!("mcp-client-{}.pem", std::process::id()));
+    std::fs::write(&roots, authority.pem()).unwrap();
+    let mut told = Vec::new();
+    for file in [&*roots, std::path::Path::new("/nowhere/at/all.pem")] {
+        let mut process = tokio::process::Command::new(std::env::current_exe().unwrap());
+        process.args(["--exact", "tls::as_the_system_says", "--ignored", "--nocapture"]);
+        process.env_remove("SSL_CERT_DIR").env("SSL_CERT_FILE", file).env(ASKED, &server.url);
+        let output = process.output().await.unwrap();
+        told.push(String::from_utf8(output.stdout).unwrap());
+    }
+    std::fs::remove_file(roots).unwrap();
+    assert!(told[0].contains("called: ok"), "{told:?}");
+    assert!(told[1].contains("TLS cannot be set up: ") && told[1].contains("No CA"), "{told:?}");
+    assert_eq!(server.requests().len(), 1);
+}
+
+/// Has the URL where the environment is that of the test above.
+#[cfg(target_os = "linux")]
+const ASKED: &str = "MCP_CLIENT_TEST_TLS";
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+#[ignore = "is run by the test above"]
+async fn as_the_system_says() {
+    if let Ok(url) = std::env::var(ASKED) {
+        match Client::http(url) {
+            Ok(client) => println!("called: {}", call(&client).await.unwrap()),
+            Err(error) => println!("{}", story(&error)),
+        }
+    }
+}
