@@ -6,11 +6,9 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::uri::Scheme;
 use http::{HeaderName, HeaderValue, Request, Response};
 use http_body::Body;
 use http_body_util::Full;
-use hyper_util::client::legacy::connect::Connect;
 use mcp_types::{ClientCapabilities, Implementation, ProtocolVersion, TraceContext};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
@@ -22,7 +20,7 @@ use crate::catalog::Catalog;
 use crate::child::{Restart, ToSpawn};
 use crate::client::{Client, Shared, TraceSource};
 use crate::deadline::Timeouts;
-use crate::endpoint::{Endpoint, HttpService, Tower, parse_url, pool, tcp};
+use crate::endpoint::{Endpoint, HttpService, Network, parse_url};
 use crate::error::{BoxError, Error};
 use crate::headers::ExtraHeaders;
 use crate::input::Handlers;
@@ -36,9 +34,9 @@ use crate::transport::HttpTransport;
 /// Builds a [`Client`]. What is not set has the default that its setter names.
 #[must_use = "it builds nothing until `build` is called"]
 pub struct ClientBuilder {
-    url: Box<str>,
+    pub(crate) url: Box<str>,
     /// What the cache calls the server, where its URL does not tell it from others.
-    server: Option<Arc<str>>,
+    pub(crate) server: Option<Arc<str>>,
     info: Option<Implementation>,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) handlers: Handlers,
@@ -54,8 +52,8 @@ pub struct ClientBuilder {
     cache: Keeping,
     cache_context: Option<Arc<[u8]>>,
     stale_on_error: Option<Duration>,
-    http: Http,
-    http2: bool,
+    pub(crate) http: Http,
+    pub(crate) network: Network,
 }
 
 /// Where answers are cached.
@@ -66,8 +64,9 @@ enum Keeping {
 }
 
 /// What HTTP is spoken over.
-enum Http {
-    Tcp,
+pub(crate) enum Http {
+    /// Connections that are made here.
+    Own,
     /// Makes the pool, given whether it speaks HTTP/2.
     Connector(Box<dyn FnOnce(bool) -> Box<dyn HttpService> + Send + Sync>),
     Service(Box<dyn HttpService>),
@@ -104,8 +103,8 @@ impl ClientBuilder {
             cache: Keeping::Own,
             cache_context: None,
             stale_on_error: None,
-            http: Http::Tcp,
-            http2: false,
+            http: Http::Own,
+            network: Network::default(),
         }
     }
 
@@ -119,7 +118,7 @@ impl ClientBuilder {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        let mut builder = Self::new(IN_PROCESS).service(service);
+        let mut builder = Self::new(LOCAL).service(service);
         builder.server = Some(unique_name());
         builder
     }
@@ -275,9 +274,9 @@ impl ClientBuilder {
 
     /// On whose behalf the client acts: private answers are served to clients of the same context only. Default
     /// is all headers that were set, on the client and on the call, so that another token is another context;
-    /// this lets answers outlive a token. A client with a [`connector`](Self::connector) or a
-    /// [`service`](Self::service) shares private answers with no other unless this is set, since either may add
-    /// credentials of its own; one that adds different ones from call to call needs [`no_cache`](Self::no_cache).
+    /// this lets answers outlive a token. A client with a [`connector`](Self::connector), a
+    /// [`service`](Self::service) or a TLS configuration shares private answers with no other unless this is set, since each
+    /// may add credentials of its own; one that adds different ones from call to call needs [`no_cache`](Self::no_cache).
     /// Specification: Caching, Cache Scope Field.
     pub fn cache_context(mut self, context: impl AsRef<[u8]>) -> Self {
         self.cache_context = Some(context.as_ref().into());
@@ -295,46 +294,11 @@ impl ClientBuilder {
         self
     }
 
-    /// Speaks HTTP/2 without asking for it first, over plain TCP too. Default is HTTP/1.1. It has no effect
-    /// on a [`service`](Self::service).
-    pub const fn http2_prior_knowledge(mut self) -> Self {
-        self.http2 = true;
-        self
-    }
-
-    /// Makes connections with `connector`, a tower service from addresses to byte streams: for TLS, Unix
-    /// sockets or proxies. Default is TCP, without TLS.
-    ///
-    /// TCP sockets that it opens should have `TCP_NODELAY` set.
-    pub fn connector<C>(mut self, connector: C) -> Self
-    where
-        C: Connect + Clone + Send + Sync + 'static,
-    {
-        self.http = Http::Connector(Box::new(|http2| pool(connector, http2)));
-        self
-    }
-
-    /// Sends requests through `service`, in place of the connections made here: another HTTP client, tower
-    /// layers around one, or a server in the same process. Every request gets a clone of it, made ready
-    /// first. Default is hyper-util's pool.
-    ///
-    /// Requests have an absolute address and no `Host` header; the service must not follow redirects.
-    pub fn service<S, B>(mut self, service: S) -> Self
-    where
-        S: Service<Request<Full<Bytes>>, Response = Response<B>> + Clone + Send + Sync + 'static,
-        S::Error: Into<BoxError>,
-        S::Future: Send,
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<BoxError>,
-    {
-        self.http = Http::Service(Box::new(Tower(service)));
-        self
-    }
-
     /// The client. It does not connect yet.
     ///
     /// # Errors
-    /// When the URL is not one of HTTP, or of HTTPS without a connector for it; when the version is one of
+    /// When the URL is not one of HTTP, or of HTTPS without the feature `tls`; when TLS cannot be set up, or the proxy
+    /// cannot be used; when the version is one of
     /// those that begin with a handshake; when no request may be in flight.
     pub fn build(mut self) -> Result<Client, Error> {
         if self.version.is_legacy() {
@@ -354,11 +318,11 @@ impl ClientBuilder {
                 (Link::Pipe(pipe), unique_name())
             }
             http => {
-                if !matches!(http, Http::Tcp) {
+                if !matches!(http, Http::Own) || self.network.has_credentials() {
                     below = unique_name();
                 }
                 let server = self.server.unwrap_or_else(|| (*self.url).into());
-                let endpoint = endpoint(&self.url, &self.headers, http, self.http2)?;
+                let endpoint = endpoint(&self.url, &self.headers, http, &self.network)?;
                 (Link::Http(endpoint), server)
             }
         };
@@ -396,9 +360,9 @@ impl ClientBuilder {
     /// the HTTP below are as set here.
     ///
     /// # Errors
-    /// When the URL is not one of HTTP, or of HTTPS without a connector for it.
+    /// As of [`build`](Self::build), as far as HTTP goes; after [`over`](Self::over) and [`spawn`](Self::spawn).
     pub fn build_transport(self) -> Result<HttpTransport, Error> {
-        let endpoint = endpoint(&self.url, &self.headers, self.http, self.http2)?;
+        let endpoint = endpoint(&self.url, &self.headers, self.http, &self.network)?;
         Ok(HttpTransport::new(endpoint, self.timeouts, self.limits, self.version))
     }
 }
@@ -409,14 +373,16 @@ fn unique_name() -> Arc<str> {
     format!("stream:{}", NAMED.fetch_add(1, Ordering::Relaxed)).into()
 }
 
-fn endpoint(url: &str, headers: &ExtraHeaders, http: Http, http2: bool) -> Result<Endpoint, Error> {
+fn endpoint(
+    url: &str,
+    headers: &ExtraHeaders,
+    http: Http,
+    network: &Network,
+) -> Result<Endpoint, Error> {
     let uri = parse_url(url)?;
     let service = match http {
-        Http::Tcp if uri.scheme() == Some(&Scheme::HTTPS) => {
-            return Err(Error::usage("https:// needs a connector with TLS"));
-        }
-        Http::Tcp => pool(tcp(), http2),
-        Http::Connector(make) => make(http2),
+        Http::Own => return network.endpoint(uri, headers),
+        Http::Connector(make) => make(network.http2),
         Http::Service(service) => service,
         Http::Pipe(_) | Http::Child(_) => {
             return Err(Error::usage("a byte stream is no transport of HTTP"));
@@ -426,7 +392,7 @@ fn endpoint(url: &str, headers: &ExtraHeaders, http: Http, http2: bool) -> Resul
 }
 
 /// An address for servers without one: its host passes their checks.
-const IN_PROCESS: &str = "http://localhost/mcp";
+pub(crate) const LOCAL: &str = "http://localhost/mcp";
 
 /// Says where the server is, and nothing that may be secret.
 impl fmt::Debug for ClientBuilder {

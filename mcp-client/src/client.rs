@@ -1,6 +1,8 @@
 //! `Client`: calls the methods of one server.
 
 use std::fmt;
+#[cfg(unix)]
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -76,10 +78,12 @@ pub(crate) struct Shared {
 impl Client {
     /// A client of the server at `url`, such as `http://127.0.0.1:8080/mcp`, with every default.
     ///
-    /// It must be used within a Tokio runtime with I/O and time enabled. It does not connect yet.
+    /// It must be used within a Tokio runtime with I/O and time enabled. It does not connect yet. `https://` needs the
+    /// feature `tls`; with the feature `proxy` it goes through the proxy that the environment names, if any.
     ///
     /// # Errors
-    /// When the URL is not one of HTTP.
+    /// When the URL is not one of HTTP, or the way to it cannot be set up; see
+    /// [`ClientBuilder::build`].
     pub fn http(url: impl AsRef<str>) -> Result<Self, Error> {
         Self::builder(url).build()
     }
@@ -87,6 +91,24 @@ impl Client {
     /// A builder for a client of the server at `url`.
     pub fn builder(url: impl AsRef<str>) -> ClientBuilder {
         ClientBuilder::new(url.as_ref())
+    }
+
+    /// A client of the server that speaks HTTP at the Unix socket at `path`, under `/mcp`, with every default; its requests
+    /// name the host `localhost`. [`ClientBuilder::unix`] takes any URL.
+    ///
+    /// Who may open the socket is decided by the rights of its file.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), mcp_client::Error> {
+    /// let client = mcp_client::Client::unix("/run/tools.sock");
+    /// println!("{} tools", client.list_tools().all().await?.len());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(unix)]
+    pub fn unix(path: impl Into<PathBuf>) -> Self {
+        let builder = Self::builder(crate::builder::LOCAL).unix(path);
+        builder.build().expect("its address and version are constants")
     }
 
     /// A client of a server in the same process: a tower service from requests to responses, such as

@@ -46,6 +46,9 @@ pub(crate) enum Kind {
     /// No answer for that long, whatever else arrived.
     Total(Duration),
     Connect,
+    /// There is a server or proxy, but it does not prove who it is.
+    #[cfg(feature = "tls")]
+    Untrusted,
     /// The request could not be sent or its response not be read.
     Exchange,
     /// The body broke off.
@@ -168,15 +171,22 @@ impl Error {
     /// The network failed: no connection, or one that broke off. The server may have done the work unless
     /// [`is_connect`](Self::is_connect).
     pub fn is_transport(&self) -> bool {
-        matches!(
-            self.0.kind,
-            Kind::Connect | Kind::Exchange | Kind::Body | Kind::Closed | Kind::Died | Kind::Spawn
-        )
+        self.is_connect()
+            || matches!(self.0.kind, Kind::Exchange | Kind::Body | Kind::Closed | Kind::Died)
     }
 
-    /// No connection could be made, so that the server has seen nothing of the call.
+    /// No connection could be made, or none to a server whose certificate is trusted, so that the server has seen
+    /// nothing of the call.
     pub fn is_connect(&self) -> bool {
-        matches!(self.0.kind, Kind::Connect | Kind::Spawn)
+        matches!(self.0.kind, Kind::Connect | Kind::Spawn) || self.is_untrusted()
+    }
+
+    /// A certificate does not verify.
+    pub(crate) const fn is_untrusted(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return matches!(self.0.kind, Kind::Untrusted);
+        #[cfg(not(feature = "tls"))]
+        false
     }
 
     /// The server, or something in between, broke the protocol: the answer is missing, to another request,
@@ -207,6 +217,8 @@ impl Error {
             Kind::Stopped => "stopped",
             Kind::Idle(_) | Kind::Total(_) => "timeout",
             Kind::Connect | Kind::Spawn => "connect",
+            #[cfg(feature = "tls")]
+            Kind::Untrusted => "certificate",
             Kind::Exchange | Kind::Body | Kind::Closed | Kind::Died => "transport",
             Kind::Behind => "behind",
             Kind::Status { .. } => "status",
@@ -325,6 +337,8 @@ impl fmt::Display for Error {
             Kind::Idle(time) => write!(f, "no answer within {time:?}"),
             Kind::Total(time) => write!(f, "no answer within {time:?} in total"),
             Kind::Connect => f.write_str("cannot connect to the server"),
+            #[cfg(feature = "tls")]
+            Kind::Untrusted => f.write_str("the certificate of the server is not trusted"),
             Kind::Exchange => f.write_str("the HTTP exchange failed"),
             Kind::Body => f.write_str("the connection broke off within the reply"),
             Kind::Closed => f.write_str("the connection to the server has ended"),

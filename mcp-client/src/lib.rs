@@ -34,10 +34,13 @@
 //!
 //! # Transports
 //!
-//! [`Client::http`] speaks HTTP, [`Client::spawn`] starts a server as a process and speaks to it over its standard
+//! [`Client::http`] speaks HTTP, over TLS with the feature `tls`, and through proxies; `Client::unix` speaks it over a
+//! Unix socket. [`Client::spawn`] starts a server as a process and speaks to it over its standard
 //! streams, [`Client::over`] speaks over any other byte stream, and [`Client::in_process`] calls a server in the
 //! same process, without a socket, for tests and embedding. Calls are the same over all of them.
 //! A process that has died can be [started again](ClientBuilder::restart).
+//!
+//! What HTTP is spoken over, whom TLS trusts and which proxies are taken is told [in the manual](manual::connections).
 //!
 //! # Lists
 //!
@@ -112,19 +115,25 @@
 //!
 //! # Features
 //!
-//! `validation`, off by default since it brings as many crates as all the rest: structured results are checked against
-//! the output schemas of their tools, as far as lists have told of them. What is too large or too deep to be checked, such
+//! None is on by default.
+//!
+//! `tls`: `https://` URLs, by rustls, with the roots that the system trusts; includes `proxy`. To be built it wants a C
+//! compiler.
+//!
+//! `proxy`: requests go through the proxy that the environment names, or one that is set.
+//!
+//! `validation`, which brings as many crates as all the rest: structured results are checked against the output schemas of their tools, as far as lists have told of them. What is too large or too deep to be checked, such
 //! as more than 16 MiB or 200,000 values, is refused.
 //!
 //! # Runtime
 //!
-//! Tokio, with I/O and time enabled. Connections are pooled and kept alive, over HTTP/1.1 or, by
-//! [`http2_prior_knowledge`](ClientBuilder::http2_prior_knowledge), HTTP/2. TLS and the like come as a
+//! Tokio, with I/O and time enabled. Connections are pooled and kept alive, over HTTP/1.1 or HTTP/2: over TLS the server
+//! chooses, else [`http2_prior_knowledge`](ClientBuilder::http2_prior_knowledge) does. Other kinds of connections come as a
 //! [`connector`](ClientBuilder::connector), a whole HTTP stack as a [`service`](ClientBuilder::service).
 //!
 //! # More to read
 //!
-//! The [`manual`] has a page on calls, on input, on subscriptions, on caching and on errors.
+//! The [`manual`] has a page on calls, on connections, on input, on subscriptions, on caching and on errors.
 
 mod backoff;
 mod body;
@@ -179,4 +188,6 @@ pub use mcp_transport::schema::{Fault, Faults};
 pub use mcp_types as types;
 pub use pages::{Collecting, Pages};
 pub use retry::Retry;
+#[cfg(feature = "tls")]
+pub use rustls;
 pub use transport::{HttpTransport, SendMessage, Subscription};

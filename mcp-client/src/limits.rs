@@ -88,7 +88,7 @@ impl Limits {
     /// 100 ms for a stream to end behind its response, so that its connection can be used again; one that
     /// stays open longer is cut off. Not configurable.
     pub const STREAM_END: Duration = Duration::from_millis(100);
-    /// 10 s to connect: three tries of TCP's own. Not configurable.
+    /// 10 s to connect, through proxies and TLS where they are: three tries of TCP's own. Not configurable.
     pub const CONNECT_TIME: Duration = Duration::from_secs(10);
     /// 32 idle connections are kept, one for each of as many calls at once. Not configurable.
     pub const IDLE_CONNECTIONS: usize = 32;

@@ -11,7 +11,8 @@ use crate::error::Error;
 
 /// Makes calls again, under new ids and after pauses, when they failed in a way that may pass.
 ///
-/// Any call is, when no connection could be made: the server has seen nothing of it. Calls that only read (all
+/// Any call is, when no connection could be made: the server has seen nothing of it. A certificate that is not trusted
+/// does not pass. Calls that only read (all
 /// methods of the protocol but `tools/call`) are, when the connection broke off, the answer was lost, or the server
 /// said that it is busy (429, 502, 503, 504). A tool may have done its work before its answer was lost, so that only
 /// those are called again that the caller says are [idempotent](crate::Call::idempotent). Timeouts are final.
@@ -76,6 +77,10 @@ fn may_pass(error: &Error, is_idempotent: bool) -> bool {
                 | StatusCode::GATEWAY_TIMEOUT
         )
     );
+    // A certificate is no better the next time.
+    if error.is_untrusted() {
+        return false;
+    }
     error.is_connect()
         || is_idempotent
             && !error.is_closed()

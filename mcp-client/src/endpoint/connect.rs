@@ -34,13 +34,20 @@ pub(crate) fn tcp() -> HttpConnector {
     connector.set_nodelay(true);
     connector.set_keepalive(Some(Limits::PROBE_AFTER));
     connector.set_connect_timeout(Some(Limits::CONNECT_TIME));
+    // Others take care of TLS, above.
+    connector.enforce_http(false);
     connector
 }
 
 /// Whether a request failed before or after there was a connection.
 pub(super) fn classify(error: BoxError) -> Error {
-    let connect = error.downcast_ref::<PoolError>().is_some_and(PoolError::is_connect);
-    let kind = if connect { Kind::Connect } else { Kind::Exchange };
+    let is_connect = error.downcast_ref::<PoolError>().is_some_and(PoolError::is_connect);
+    let kind = match is_connect {
+        #[cfg(feature = "tls")]
+        true if super::tls::is_refusal(&*error) => Kind::Untrusted,
+        true => Kind::Connect,
+        false => Kind::Exchange,
+    };
     Error::new(kind).caused_by(error)
 }
 

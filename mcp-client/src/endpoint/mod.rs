@@ -1,19 +1,31 @@
 //! `Endpoint`: where messages are posted to.
 
 mod connect;
+mod dial;
+mod network;
+#[cfg(feature = "proxy")]
+mod proxy;
 mod redirect;
 mod service;
+mod setters;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(unix)]
+mod unix;
+#[cfg(feature = "proxy")]
+mod via;
 
 use std::fmt;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
-use http::uri::Scheme;
+use http::uri::{Authority, Scheme};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
 use http_body_util::Full;
 use mcp_transport::media;
 
-pub(crate) use connect::{pool, tcp};
+pub(crate) use connect::pool;
+pub(crate) use network::Network;
 pub(crate) use service::{HttpService, ReplyBody, Tower};
 
 use crate::body::skip;
@@ -28,6 +40,8 @@ pub(crate) struct Endpoint {
     /// The protocol's constants and the client's own headers.
     headers: HeaderMap,
     service: Box<dyn HttpService>,
+    /// How the address is told, where the URL alone does not say it.
+    shown: Option<Box<str>>,
 }
 
 impl Endpoint {
@@ -36,7 +50,13 @@ impl Endpoint {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media::JSON));
         headers.insert(ACCEPT, HeaderValue::from_static(media::ACCEPT_BOTH));
         extra.apply(&mut headers);
-        Self { uri, headers, service }
+        Self { uri, headers, service, shown: None }
+    }
+
+    /// The same at an address that is told in this way.
+    #[cfg(unix)]
+    pub(crate) fn shown_as(self, shown: String) -> Self {
+        Self { shown: Some(shown.into()), ..self }
     }
 
     /// The headers that every request begins with.
@@ -46,7 +66,7 @@ impl Endpoint {
 
     /// The address without its query, which may hold secrets.
     pub(crate) fn shown(&self) -> String {
-        shown(&self.uri)
+        self.shown.as_deref().map_or_else(|| shown(&self.uri), str::to_owned)
     }
 
     /// Posts `body` and follows redirects of the same origin that keep it. `headers` is asked once for
@@ -101,18 +121,24 @@ pub(crate) fn parse_url(url: &str) -> Result<Uri, Error> {
     let Some(authority) = uri.authority().filter(|_| known) else {
         return Err(Error::usage("the URL must begin with http:// or https://"));
     };
-    if authority.host().is_empty() {
-        return Err(Error::usage("the URL has no host"));
-    }
-    // What is no port would be taken for none, and the request sent to another server.
-    let port = authority.as_str().rsplit_once(':').filter(|(_, port)| !port.ends_with(']'));
-    if port.is_some_and(|(_, port)| !port.is_empty()) && authority.port_u16().is_none() {
-        return Err(Error::usage("the URL has a port that is none"));
+    if let Some(fault) = authority_fault(authority) {
+        return Err(Error::usage(format!("the URL cannot be used: {fault}")));
     }
     if authority.as_str().contains('@') {
         return Err(Error::usage("the URL holds credentials: set an authorization header instead"));
     }
     Ok(uri)
+}
+
+/// What is wrong with host or port.
+fn authority_fault(authority: &Authority) -> Option<&'static str> {
+    if authority.host().is_empty() {
+        return Some("it has no host");
+    }
+    // What is no port would be taken for none, and the request sent to another server.
+    let port = authority.as_str().rsplit_once(':').filter(|(_, port)| !port.ends_with(']'));
+    let is_wrong = port.is_some_and(|(_, port)| !port.is_empty()) && authority.port_u16().is_none();
+    is_wrong.then_some("it has a port that is none")
 }
 
 fn shown(uri: &Uri) -> String {

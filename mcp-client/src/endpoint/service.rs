@@ -15,7 +15,7 @@ use crate::error::BoxError;
 /// The body of a response, whoever read it.
 pub(crate) type ReplyBody = UnsyncBoxBody<Bytes, BoxError>;
 
-type Sent = Pin<Box<dyn Future<Output = Result<Response<ReplyBody>, BoxError>> + Send>>;
+pub(crate) type Sent = Pin<Box<dyn Future<Output = Result<Response<ReplyBody>, BoxError>> + Send>>;
 
 /// Sends requests. The one seam to the HTTP implementation.
 pub(crate) trait HttpService: Send + Sync {

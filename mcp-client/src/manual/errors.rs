@@ -5,7 +5,7 @@
 //! | question | whose fault | what to do |
 //! |---|---|---|
 //! | [`is_usage`](crate::Error::is_usage) | the caller's; nothing was sent | mend the program |
-//! | [`is_connect`](crate::Error::is_connect) | the network's; the server has seen nothing | try again later |
+//! | [`is_connect`](crate::Error::is_connect) | the network's, or a certificate's; the server has seen nothing | see the source; try again later |
 //! | [`is_transport`](crate::Error::is_transport) | the network's, on the way | ask whether the work was done, or repeat what only reads |
 //! | [`is_timeout`](crate::Error::is_timeout) | time was up | the same |
 //! | [`rpc`](crate::Error::rpc) | the server said no, and why | look at the code |

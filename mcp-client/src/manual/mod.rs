@@ -1,6 +1,7 @@
 //! How to, a page for each question. There is nothing here but text.
 //!
 //! - [Calls](calls): what is set on one, how it ends, lists, structured results, layers, repetitions.
+//! - [Connections](connections): TLS, proxies, Unix sockets, versions of HTTP.
 //! - [Input](input): servers that ask before they can finish.
 //! - [Subscriptions](subscriptions): hearing of changes.
 //! - [Caching](caching): what is remembered, and for how long.
@@ -9,6 +10,7 @@
 
 pub mod caching;
 pub mod calls;
+pub mod connections;
 pub mod errors;
 pub mod input;
 pub mod subscriptions;

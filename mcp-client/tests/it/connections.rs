@@ -116,6 +116,13 @@ async fn http2_carries_calls_side_by_side() {
     assert_eq!(connections.load(Ordering::Relaxed), 1);
 }
 
+#[cfg(not(feature = "tls"))]
+#[test]
+fn https_needs_a_feature() {
+    let error = Client::http("https://example.com/mcp").unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains("feature `tls`"), "{error}");
+}
+
 /// A server of HTTP/2, without the upgrade, and how many connections it has had. The tool `lost` breaks
 /// its stream off.
 async fn http2() -> (String, Arc<AtomicUsize>) {

@@ -20,6 +20,8 @@ mod listen;
 mod minimal;
 mod pages;
 mod pipe;
+#[cfg(feature = "proxy")]
+mod proxy;
 mod redirects;
 mod reports;
 mod retry;
@@ -28,8 +30,12 @@ mod streams;
 mod support;
 mod testing;
 mod time;
+#[cfg(feature = "tls")]
+mod tls;
 mod transport;
 mod typed;
+#[cfg(unix)]
+mod unix;
 #[cfg(feature = "validation")]
 mod validation;
 mod version;

@@ -42,6 +42,12 @@ impl Subscriber for Deaf {
 pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
 impl Log {
+    /// All so far.
+    #[cfg(feature = "proxy")]
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+
     /// The warnings so far.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let log = self.0.lock().unwrap();

@@ -2,10 +2,14 @@
 
 mod log;
 mod memory;
+#[cfg(feature = "tls")]
+mod pki;
 mod socket;
 
 pub(crate) use log::{Log, hear};
 pub(crate) use memory::{Memory, Piece};
+#[cfg(feature = "tls")]
+pub(crate) use pki::Authority;
 pub(crate) use socket::{Reply, Request, Server};
 
 use std::future::poll_fn;
@@ -42,6 +46,18 @@ pub(crate) fn text(result: &mcp_client::types::CallToolResult) -> String {
         [mcp_client::types::ContentBlock::Text(text)] => text.text.clone(),
         other => panic!("not one text: {other:?}"),
     }
+}
+
+/// All that an error and its causes say.
+#[cfg(feature = "proxy")]
+pub(crate) fn story(error: &Error) -> String {
+    let mut story = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        story += &format!(": {error}");
+        cause = error.source();
+    }
+    story
 }
 
 /// The next item of any stream.

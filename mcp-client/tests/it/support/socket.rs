@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use mcp_client::{Client, ClientBuilder};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
 /// What is written in answer to one request.
@@ -145,18 +145,55 @@ impl Server {
     pub(crate) async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let host = listener.local_addr().unwrap().to_string();
-        let state = Arc::new(State {
-            replies: Mutex::new(replies.into_iter().collect()),
-            ..State::default()
-        });
+        let state = State::new(replies);
         let shared = Arc::clone(&state);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                *shared.connections.lock().unwrap() += 1;
-                tokio::spawn(converse(stream, Arc::clone(&shared)));
+                shared.serve(stream);
             }
         });
         Self { url: format!("http://{host}/mcp"), host, state }
+    }
+
+    /// The same at a Unix socket.
+    #[cfg(unix)]
+    pub(crate) fn start_unix(
+        path: &std::path::Path,
+        replies: impl IntoIterator<Item = Reply>,
+    ) -> Self {
+        let listener = tokio::net::UnixListener::bind(path).unwrap();
+        let state = State::new(replies);
+        let shared = Arc::clone(&state);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                shared.serve(stream);
+            }
+        });
+        Self { url: "http://localhost/mcp".to_owned(), host: "localhost".to_owned(), state }
+    }
+
+    /// The same under TLS, as `localhost`. Handshakes that fail are no connections.
+    #[cfg(feature = "tls")]
+    pub(crate) async fn start_tls(
+        config: rustls::ServerConfig,
+        replies: impl IntoIterator<Item = Reply>,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let host = format!("localhost:{}", listener.local_addr().unwrap().port());
+        let state = State::new(replies);
+        let shared = Arc::clone(&state);
+        let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (acceptor, shared) = (acceptor.clone(), Arc::clone(&shared));
+                tokio::spawn(async move {
+                    if let Ok(stream) = acceptor.accept(stream).await {
+                        shared.serve(stream);
+                    }
+                });
+            }
+        });
+        Self { url: format!("https://{host}/mcp"), host, state }
     }
 
     pub(crate) fn builder(&self) -> ClientBuilder {
@@ -192,7 +229,19 @@ impl Server {
     }
 }
 
-async fn converse(mut stream: TcpStream, state: Arc<State>) {
+impl State {
+    fn new(replies: impl IntoIterator<Item = Reply>) -> Arc<Self> {
+        let replies = Mutex::new(replies.into_iter().collect());
+        Arc::new(Self { replies, ..Self::default() })
+    }
+
+    fn serve(self: &Arc<Self>, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
+        *self.connections.lock().unwrap() += 1;
+        tokio::spawn(converse(stream, Arc::clone(self)));
+    }
+}
+
+async fn converse(mut stream: impl AsyncRead + AsyncWrite + Unpin, state: Arc<State>) {
     let mut buffer = Vec::new();
     while let Some(request) = read_request(&mut stream, &mut buffer).await {
         let id = request.json().get("id").map(ToString::to_string).unwrap_or_default();
@@ -214,7 +263,10 @@ async fn converse(mut stream: TcpStream, state: Arc<State>) {
     state.closed.notify_one();
 }
 
-async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Request> {
+async fn read_request(
+    stream: &mut (impl AsyncRead + Unpin),
+    buffer: &mut Vec<u8>,
+) -> Option<Request> {
     loop {
         let text = String::from_utf8_lossy(buffer);
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
