@@ -130,6 +130,24 @@ async fn tools_have_limits_of_their_own() {
     }
 }
 
+/// The longest period there is means never again, not as often as one likes; nothing overflows on the way.
+#[tokio::test]
+async fn a_limit_for_ever_is_one() {
+    for limit in [
+        RateLimit::new(2, Duration::MAX),
+        RateLimit::new(1, Duration::MAX).burst(2),
+        RateLimit::new(1, Duration::from_secs(u64::MAX / 2)).burst(2),
+        RateLimit::new(0, Duration::MAX).burst(2).by_target(),
+    ] {
+        let server = two_tools(limit);
+        for status in [200, 200, 429, 429] {
+            assert_eq!(call(&server, From::Nobody, "ok").await, status, "{limit:?}");
+        }
+        let (_, after) = ask(&server, From::Nobody, "tools/call", json!({ "name": "ok" })).await;
+        assert!(after.unwrap().parse::<u64>().unwrap() > 1_000_000_000, "{limit:?}");
+    }
+}
+
 /// However many there are, nobody is locked out; who comes again soon is still known.
 #[tokio::test]
 async fn a_flood_of_callers_is_bounded() {
