@@ -186,8 +186,7 @@ async fn a_caller_is_the_same_over_every_transport() {
     assert_eq!(running.ask(&post).await.status, 429);
     assert_eq!(h2.send(h2_request("localhost", &post)).await.unwrap().status(), 429);
 
-    let mut parts = RequestParts::default();
-    parts.caller = Some(Caller::new("a"));
+    let parts = RequestParts { caller: Some(Caller::new("a")), ..RequestParts::default() };
     let mut first = Lines::serve_with(&server, 1 << 16, |serve| serve.parts(parts.clone()));
     let mut second = Lines::serve_with(&server, 1 << 16, |serve| serve.parts(parts));
     for lines in [&mut first, &mut second] {
