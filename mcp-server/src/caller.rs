@@ -1,7 +1,7 @@
 //! Who is calling: an identity that authentication has established, and where the request came from.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -38,6 +38,14 @@ impl fmt::Debug for Caller {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PeerAddr(pub SocketAddr);
 
+/// The address as far as it tells hosts apart: in IPv6 one host has all that begin with the same 64 bits.
+pub(crate) fn host(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() & (u128::MAX << 64)).into()),
+        v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
 /// What an exchange knows of the HTTP request that carried its message, or of the
 /// [byte stream](crate::ServeStream::parts).
 #[derive(Clone, Debug, Default)]
@@ -68,4 +76,18 @@ pub(crate) struct Connection {
     pub(crate) peer: SocketAddr,
     /// How many requests it has brought. Every exchange under way holds a reference.
     pub(crate) requests: Arc<AtomicUsize>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_told_apart_by_what_they_cannot_choose() {
+        let host = |text: &str| host(text.parse().unwrap()).to_string();
+        assert_eq!(host("192.0.2.7"), "192.0.2.7");
+        assert_eq!(host("::ffff:192.0.2.7"), "192.0.2.7");
+        assert_eq!(host("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+        assert_eq!(host("::1"), "::");
+    }
 }

@@ -11,8 +11,8 @@ use tokio::sync::{Notify, oneshot};
 use crate::context::Context;
 use crate::handler::{Handled, Reply};
 use crate::layer::CallOutcome;
-use crate::permit::Permit;
-use crate::work::Working;
+use crate::permit::SharedPermit;
+use crate::work::{Working, dispose};
 
 /// What a tool that runs to completion came to when nobody waited for it any more.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(crate) type AbandonedHook = dyn Fn(Abandoned) + Send + Sync;
 pub(crate) fn run_to_completion(
     context: &Context,
     mut work: Working,
-    permit: Option<Arc<Permit>>,
+    permit: Option<SharedPermit>,
 ) -> oneshot::Receiver<Box<Unheard>> {
     let (sender, receiver) = oneshot::channel();
     let context = context.clone();
@@ -130,8 +130,9 @@ fn abandoned(context: &Context, reply: Reply) {
             })
         });
         let abandoned = Abandoned { tool: tool.to_owned(), context: context.clone(), reply };
-        if catch_unwind(AssertUnwindSafe(|| hook(abandoned))).is_err() {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| hook(abandoned))) {
             tracing::error!("the hook for abandoned results panicked");
+            dispose(panic);
         }
     }
 }

@@ -83,8 +83,10 @@ pub enum BuildError {
     /// A header field that pages may send or read has no such name.
     #[error("{0:?} is no name of a header field")]
     HeaderName(String),
-    /// An extension's identifier breaks the key naming rules.
-    #[error("{0:?} is no extension identifier")]
+    /// An extension's identifier breaks the key naming rules, or its settings are no object.
+    #[error(
+        "the extension {0:?} needs an identifier with a prefix, `com.example/name`, and an object as settings"
+    )]
     Extension(String),
     /// A custom method cannot be served.
     #[error("the method {method:?} {why}")]
@@ -105,7 +107,10 @@ pub enum BuildError {
     #[error("there is no {0:?} to replace or remove")]
     Unknown(String),
     /// An entry would be the first of its kind, of which clients have been told that there are none.
-    #[error("the server did not declare {0} when it was built")]
+    #[error(
+        "the server did not declare {0} when it was built: with nothing of the kind at first, that takes \
+         .announces(..), .logging() or .completions()"
+    )]
     NotDeclared(&'static str),
     /// A server that was merged or mounted into another protects what it offers in a way that does not go with it.
     #[error(

@@ -27,6 +27,9 @@
 //!
 //! That serves `http://127.0.0.1:8080/mcp`. What a handler may take and return is told in [`handler`].
 //!
+//! What goes over the wire is in [`types`], where some names are the same as here: a [`Tool`] has a handler, and a
+//! [`types::Tool`] is what clients see of it. So import from both by name.
+//!
 //! # The way of a message
 //!
 //! `bytes → envelope → call → handler → outcome → reply → bytes`. An *envelope* is one JSON-RPC message with
@@ -38,9 +41,9 @@
 //!
 //! A client cancels by closing the response, and then the handler's future is dropped where it waits, as soon
 //! as the disconnect is noticed: on HTTP/2 always at once, on HTTP/1.1 unless the client has sent more
-//! bytes behind the request. On a byte stream it says so in a message. So every handler must bear being dropped at any `.await`; one that must
-//! not be is declared [`run_to_completion`](Tool::run_to_completion). Every call has a deadline besides,
-//! [`Limits::call_time`]. A handler that panics answers -32603, and others go on.
+//! bytes behind the request. On a byte stream it says so in a message. So every handler must bear being dropped
+//! at any `.await`; one that must not be is declared [`run_to_completion`](Tool::run_to_completion). Every call
+//! has a deadline besides, [`Limits::call_time`]. A handler that panics answers -32603, and others go on.
 //!
 //! # Schemas
 //!
@@ -105,7 +108,7 @@
 //!
 //! # Features
 //!
-//! On by default; without them a server is smaller by two thirds of its dependencies:
+//! On by default; without them a server is smaller by three fifths of its dependencies:
 //!
 //! - `stdio`: `Server::serve_stdio`. Other byte streams need no feature.
 //! - `validation`: arguments and results are held against their schemas, as above.

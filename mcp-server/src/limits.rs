@@ -5,6 +5,14 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// The ceilings of a [`Server`](crate::Server). The default of each is the constant of its name.
+///
+/// ```
+/// use mcp_server::{Limits, Server};
+///
+/// let mut limits = Limits::default();
+/// limits.body = 64 * 1024;
+/// let builder = Server::builder("small", "1.0.0").limits(limits);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -35,7 +43,7 @@ pub struct Limits {
     /// Exchanges under way at once; over it the answer is 503. Default is [`EXCHANGES`](Self::EXCHANGES).
     pub exchanges: usize,
     /// Exchanges under way at once for one caller, told apart by its [`Caller`](crate::Caller) or else by its
-    /// address; over it the answer is 429. Default is [`EXCHANGES_PER_CALLER`](Self::EXCHANGES_PER_CALLER).
+    /// address, the first 64 bits of it in IPv6; over it the answer is 429. Default is [`EXCHANGES_PER_CALLER`](Self::EXCHANGES_PER_CALLER).
     ///
     /// A byte stream counts as a caller of its own besides.
     ///

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::caller::{Caller, Connection, RequestParts};
+use crate::caller::{Caller, Connection, RequestParts, host};
 use crate::rejection::Reason;
 
 /// Counts exchanges under way, or subscriptions, and refuses those over the limits.
@@ -59,9 +59,21 @@ impl Hasher for Multiply {
     }
 }
 
-/// The right to one exchange; given back when dropped.
+/// The right to one exchange; given back when the last who shares it is gone.
+///
+/// Only a handler that may outlive its exchange shares it, so that no other costs an allocation.
 #[derive(Debug)]
-pub(crate) struct Permit {
+pub(crate) enum Permit {
+    Own(Place),
+    Shared(SharedPermit),
+}
+
+/// What shares a permit.
+pub(crate) type SharedPermit = Arc<Place>;
+
+/// A place among the exchanges under way; given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
     gate: Arc<Gate>,
     key: Option<Key>,
     /// Keeps its connection from being taken for idle.
@@ -86,10 +98,10 @@ impl Gate {
         }
         // From here on dropping it counts down again.
         let requests = connection.map(|connection| Arc::clone(&connection.requests));
-        let mut permit = Permit { gate: Arc::clone(self), key: None, requests };
+        let mut place = Place { gate: Arc::clone(self), key: None, requests };
         let key = match &parts.caller {
             Some(caller) => Some(Key::Caller(caller.clone())),
-            None => parts.peer_addr.map(|address| Key::Address(address.ip())),
+            None => parts.peer_addr.map(|address| Key::Address(host(address.ip()))),
         };
         if let Some(key) = key {
             let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -98,21 +110,37 @@ impl Gate {
                 return Err(Reason::CallerBusy);
             }
             *under_way += 1;
-            permit.key = Some(key);
+            place.key = Some(key);
         }
-        Ok(permit)
+        Ok(Permit::Own(place))
     }
 }
 
 impl Permit {
+    /// Another of what `this` holds, for what may outlive the exchange.
+    pub(crate) fn share(this: &mut Option<Self>) -> Option<SharedPermit> {
+        let place = match this.take()? {
+            Self::Own(place) => Arc::new(place),
+            Self::Shared(place) => place,
+        };
+        *this = Some(Self::Shared(Arc::clone(&place)));
+        Some(place)
+    }
+
     /// This in the place of `other`, which is given back while its connection stays in use.
-    pub(crate) fn replacing(mut self, other: Option<Self>) -> Self {
-        self.requests = other.and_then(|mut other| other.requests.take());
-        self
+    pub(crate) fn replacing(self, other: Option<Self>) -> Self {
+        match (self, other) {
+            (Self::Own(mut place), Some(Self::Own(mut other))) => {
+                place.requests = other.requests.take();
+                Self::Own(place)
+            }
+            // Only calls share theirs.
+            (permit, _) => permit,
+        }
     }
 }
 
-impl Drop for Permit {
+impl Drop for Place {
     fn drop(&mut self) {
         self.gate.all.fetch_sub(1, Ordering::Relaxed);
         let Some(key) = &self.key else { return };

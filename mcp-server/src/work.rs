@@ -6,7 +6,6 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, ready};
 
 use mcp_types::{Completion, ErrorObject, Outcome};
@@ -18,7 +17,7 @@ use crate::context::{Context, Subject};
 use crate::detached::{Unheard, run_to_completion};
 use crate::handler::{ErasedHandler, Input, Reply, Work};
 use crate::layer::{Call, CallFuture, CallOutcome, Next};
-use crate::permit::Permit;
+use crate::permit::{Permit, SharedPermit};
 use crate::reply::Answer;
 use crate::template::Variables;
 
@@ -72,12 +71,12 @@ enum State {
 /// What a handler is called with after a claim.
 struct Later {
     given: Given<'static>,
-    permit: Option<Arc<Permit>>,
+    permit: Option<SharedPermit>,
 }
 
 impl Working {
-    /// Lets the call go on to its handler, through the layers around it. A handler that may outlive the exchange takes
-    /// the `permit` along.
+    /// Lets the call go on to its handler, through the layers around it. A handler that may outlive the exchange
+    /// shares its `permit`.
     pub(crate) fn begin(
         context: &Context,
         given: Given<'_>,
@@ -86,7 +85,7 @@ impl Working {
     ) -> Self {
         let tool = context.subject().tool();
         let outlives = tool.is_some_and(|tool| tool.to_completion);
-        let permit = if outlives { permit.take().map(Arc::new) } else { None };
+        let permit = if outlives { Permit::share(permit) } else { None };
         let own = tool.and_then(|tool| tool.layers.as_ref());
         match context.shared().hooks.layers.as_ref().or(own) {
             None => Self::handle(context, given, span, permit),
@@ -103,7 +102,7 @@ impl Working {
         context: &Context,
         given: Given<'_>,
         span: &Span,
-        permit: Option<Arc<Permit>>,
+        permit: Option<SharedPermit>,
     ) -> Self {
         let Some(claim) = context.claim() else { return Self::call(context, given, span, permit) };
         let later = Box::new(Later { given: given.into_owned(), permit });
@@ -111,7 +110,12 @@ impl Working {
         Self { context: context.clone(), span: span.clone(), state }
     }
 
-    fn call(context: &Context, given: Given<'_>, span: &Span, permit: Option<Arc<Permit>>) -> Self {
+    fn call(
+        context: &Context,
+        given: Given<'_>,
+        span: &Span,
+        permit: Option<SharedPermit>,
+    ) -> Self {
         let work = Self::start(context, given, span);
         if !context.subject().tool().is_some_and(|tool| tool.to_completion) {
             return work;
@@ -122,6 +126,8 @@ impl Working {
 
     /// Decodes the arguments and calls the handler. Nothing of it runs yet but what it does before its future.
     fn start(context: &Context, given: Given<'_>, span: &Span) -> Self {
+        // Not every caller polls, and a handler may do something before its future.
+        let _entered = span.enter();
         let started = catch_unwind(AssertUnwindSafe(|| match context.subject() {
             Subject::Tool(tool) => started(&*tool.handler, context, &given),
             Subject::Prompt(prompt) => started(&*prompt.handler, context, &given),
@@ -189,7 +195,8 @@ impl Working {
     fn poll_claim(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<(), CallOutcome>> {
         let State::Claiming(claim, later) = &mut self.state else { return Poll::Ready(Ok(())) };
         // It runs code of a user.
-        let polled = catch_unwind(AssertUnwindSafe(|| claim.as_mut().poll(cx)));
+        let poll = || catch_unwind(AssertUnwindSafe(|| claim.as_mut().poll(cx)));
+        let polled = self.span.in_scope(poll);
         let claimed = match polled {
             Ok(polled) => ready!(polled),
             Err(panic) => Err(panicked(panic).into()),
@@ -206,8 +213,9 @@ impl Working {
 
     /// Drops the handler, and says where it can be told how its request ended.
     pub(crate) fn stop(&mut self) -> &Span {
-        self.state.discard();
-        &self.span
+        let Self { span, state, .. } = self;
+        span.in_scope(|| state.discard());
+        span
     }
 }
 
@@ -236,7 +244,7 @@ impl Future for Working {
 
 impl Drop for Working {
     fn drop(&mut self) {
-        self.state.discard();
+        self.stop();
     }
 }
 

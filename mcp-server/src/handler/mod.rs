@@ -20,9 +20,12 @@
 //! # mcp_server::Tool::new("copy", copy);
 //! ```
 //!
+//! A closure that shares what it captures with its future makes the clone first, in front of an `async move` block; an
+//! `async` closure lends what it captured, and is a handler only where it captures nothing.
+//!
 //! What it returns implements [`IntoToolResult`] (text, content, [`Structured`] values), [`IntoPromptResult`]
 //! (text, messages), [`IntoResourceResult`] (text, bytes, contents) or [`IntoMethodResult`] ([`Structured`] values),
-//! or is a `Result` of one of them. A tool's
+//! or is a `Result` of one of them, whose error becomes a [`HandlerError`]. A tool's
 //! input schema comes from `T`, its output schema from what is returned, a prompt's arguments from `T`; all are
 //! computed once, when the tool or prompt is made. So a tool whose schema differs from what it parses cannot be
 //! written.

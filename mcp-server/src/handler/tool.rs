@@ -135,8 +135,10 @@ impl<T: IntoToolResult, E: Into<HandlerError>> IntoToolResult for Result<T, E> {
     message = "`{Self}` is no tool handler",
     note = "a handler is an async function; its arguments are up to eight that implement `FromContext` \
             (Context, Progress, Log, Arc<State>, Extension<T>, ...) and then at most one `Args<T>`",
-    note = "it returns what implements `IntoToolResult`: text, content, `Structured<T>`, or a `Result` of one",
-    note = "`T` of `Args<T>` must be `DeserializeOwned + JsonSchema + Send + 'static`"
+    note = "it returns what implements `IntoToolResult`: text, content, `Structured<T>`, or a `Result` of one whose \
+            error is a `std::error::Error` or a `HandlerError`, which `HandlerError::new` makes of a text",
+    note = "`T` of `Args<T>` must be `DeserializeOwned + JsonSchema + Send + 'static`",
+    note = "its future must be `Send`: it holds nothing across an `.await` that is not"
 )]
 pub trait ToolHandler<M>: Send + Sync + 'static {
     #[doc(hidden)]

@@ -1,7 +1,8 @@
 //! `Buckets`: how much of its rate each key has used up, by the generic cell rate algorithm.
 //!
 //! A bucket is one number: the time at which it will be full again. Time is nanoseconds since an origin of the caller's
-//! choice, so nothing here looks at a clock.
+//! choice, so nothing here looks at a clock. It may be full in a time that 64 bits cannot tell: cut off there, it would
+//! never be found empty.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -25,12 +26,13 @@ impl Rate {
 
     /// Takes one at the time `now` out of a bucket that is full at `full`: when it will be full then, or how long
     /// there will be none.
-    fn take(self, full: u64, now: u64) -> Result<u64, Duration> {
-        let full = full.max(now).saturating_add(self.interval);
-        let most = self.interval.saturating_mul(self.burst.into());
-        match full.saturating_sub(now).checked_sub(most) {
-            None | Some(0) => Ok(full),
-            Some(wait) => Err(Duration::from_nanos(wait)),
+    fn take(self, full: u128, now: u64) -> Result<u128, Duration> {
+        let (now, interval) = (u128::from(now), u128::from(self.interval));
+        let full = full.max(now) + interval;
+        let most = interval * u128::from(self.burst);
+        match (full - now).saturating_sub(most) {
+            0 => Ok(full),
+            wait => Err(Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX))),
         }
     }
 }
@@ -42,8 +44,8 @@ impl Rate {
 /// needed.
 #[derive(Debug)]
 pub(super) struct Buckets<K> {
-    young: HashMap<K, u64>,
-    old: HashMap<K, u64>,
+    young: HashMap<K, u128>,
+    old: HashMap<K, u128>,
     half: usize,
 }
 
@@ -123,6 +125,25 @@ mod tests {
             let mut buckets = Buckets::new(0);
             assert_eq!(buckets.take((), rate, u64::MAX / 2), Ok(()), "{rate:?}");
             let _ = buckets.take((), rate, u64::MAX);
+        }
+    }
+
+    /// However slowly a bucket fills up, it can be emptied.
+    #[test]
+    fn what_is_rare_is_limited() {
+        const YEAR: u64 = 365 * 24 * 60 * 60;
+        for (count, period, burst) in [
+            (0, Duration::MAX, 0),
+            (1, Duration::MAX, 3),
+            (1, Duration::from_secs(YEAR), 1000),
+            (1, Duration::from_secs(u64::MAX), 1000),
+        ] {
+            let (rate, mut buckets) = (Rate::new(count, period, burst), Buckets::new(2));
+            for now in 0..burst.max(1).into() {
+                assert_eq!(buckets.take((), rate, now), Ok(()), "{rate:?}");
+            }
+            let wait = buckets.take((), rate, SECOND).unwrap_err();
+            assert!(wait > Duration::from_secs(YEAR - 2), "{rate:?}: {wait:?}");
         }
     }
 

@@ -1,7 +1,6 @@
 //! `Call`: what layers see of a request.
 
 use std::fmt;
-use std::sync::Arc;
 
 use http::Extensions;
 use tracing::Span;
@@ -9,21 +8,22 @@ use tracing::Span;
 use super::{CallFuture, Next};
 use crate::caller::Caller;
 use crate::context::Context;
-use crate::permit::Permit;
+use crate::permit::SharedPermit;
 use crate::template::Variables;
 use crate::work::{Given, Working};
 
 /// A request that has passed the checks, on its way to its handler through the [layers](super).
 ///
 /// A clone can be called as well, so that layers can try again; the handler then runs anew, with the same progress and
-/// the same reply ahead of it.
+/// the same reply ahead of it. Handlers that [ask](crate::Ask) are called one after the other: their questions are
+/// those of one round.
 #[derive(Clone)]
 pub struct Call {
     context: Context,
     given: Given<'static>,
     span: Span,
     /// The exchange's, where the handler outlives that.
-    permit: Option<Arc<Permit>>,
+    permit: Option<SharedPermit>,
 }
 
 impl Call {
@@ -31,7 +31,7 @@ impl Call {
         context: Context,
         given: Given<'_>,
         span: Span,
-        permit: Option<Arc<Permit>>,
+        permit: Option<SharedPermit>,
     ) -> Self {
         Self { context, given: given.into_owned(), span, permit }
     }

@@ -56,6 +56,8 @@
 //! - When the client leaves, or the call takes longer than [`Limits::call_time`](crate::Limits::call_time), the layers
 //!   are dropped with the handler. One that [runs to completion](Tool::run_to_completion) goes on without them; its
 //!   result goes to [`ServerBuilder::on_abandoned`] then, as it does when a layer drops it.
+//! - A call that a layer lets go on in a task of its own is dropped with that task, not with the request: it has no
+//!   deadline then, and does not count towards the [`Limits`](crate::Limits) once the request has ended.
 //! - What a layer answers with in place of the handler is not held against the tool's output schema.
 //!
 //! Without layers a call costs nothing of this.

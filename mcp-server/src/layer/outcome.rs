@@ -108,6 +108,38 @@ impl CallOutcome {
         }
     }
 
+    /// The result of a prompt, if it is that.
+    pub const fn prompt_result(&self) -> Option<&GetPromptResult> {
+        match &self.reply {
+            Ok(Outcome::Complete(Handled::Prompt(result))) => Some(result),
+            _ => None,
+        }
+    }
+
+    /// The result of a prompt, to be changed.
+    pub const fn prompt_result_mut(&mut self) -> Option<&mut GetPromptResult> {
+        match &mut self.reply {
+            Ok(Outcome::Complete(Handled::Prompt(result))) => Some(result),
+            _ => None,
+        }
+    }
+
+    /// What was read of a resource, if it is that.
+    pub const fn resource_result(&self) -> Option<&ReadResourceResult> {
+        match &self.reply {
+            Ok(Outcome::Complete(Handled::Resource(result))) => Some(result),
+            _ => None,
+        }
+    }
+
+    /// What was read of a resource, to be changed.
+    pub const fn resource_result_mut(&mut self) -> Option<&mut ReadResourceResult> {
+        match &mut self.reply {
+            Ok(Outcome::Complete(Handled::Resource(result))) => Some(result),
+            _ => None,
+        }
+    }
+
     /// This as far as it can answer the call of `context`.
     pub(crate) fn fitting(self, context: &Context) -> Self {
         let Self { reply, refusal, unheard } = self;

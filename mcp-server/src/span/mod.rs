@@ -2,6 +2,8 @@
 
 mod trace;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use mcp_transport::json::{Object, Request};
 use mcp_transport::limits::MAX_QUOTED;
 use mcp_types::{ErrorCode, Method, TraceContext};
@@ -13,6 +15,7 @@ use crate::caller::RequestParts;
 use crate::context::Subject;
 use crate::rejection::{Rejection, cut};
 use crate::server::Shared;
+use crate::work::dispose;
 
 pub(crate) use trace::valid;
 
@@ -21,7 +24,8 @@ pub(crate) type TraceParentHook = dyn Fn(&Span, &TraceContext) + Send + Sync;
 
 impl ServerBuilder {
     /// Gets the span of each request whose `_meta` has a valid `traceparent`, together with that, before the span is
-    /// entered. Default is to record `traceparent` and `tracestate` on the span, which this does not replace.
+    /// entered. Default is to record `traceparent` and `tracestate` on the span, which this does not replace. A hook that
+    /// panics is as good as none.
     ///
     /// With `tracing-opentelemetry` this is where the client's span becomes the parent:
     /// `|span, trace| drop(span.set_parent(propagator.extract(&Carrier(trace))))`.
@@ -97,8 +101,12 @@ fn begin(span: &Span, shared: &Shared, request: &Request<'_>, parts: &RequestPar
         if let Some(state) = &trace.tracestate {
             span.record("tracestate", state.as_str());
         }
-        if let Some(hook) = &shared.hooks.trace_parent {
-            hook(span, &trace);
+        if let Some(hook) = &shared.hooks.trace_parent
+            && let Err(panic) = catch_unwind(AssertUnwindSafe(|| hook(span, &trace)))
+        {
+            // Others may share the connection.
+            tracing::error!("the hook for the parents of spans panicked");
+            dispose(panic);
         }
     }
 }

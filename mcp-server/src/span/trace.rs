@@ -7,6 +7,8 @@ use mcp_types::TraceContext;
 const MAX_STATE: usize = 512;
 /// 32 members of `tracestate`: there must not be more.
 const MAX_STATES: usize = 32;
+/// 256 characters of each key and of each value of `tracestate`: there must not be more.
+const MAX_MEMBER: usize = 256;
 /// 8 KiB of `baggage`: what everybody has to pass on.
 const MAX_BAGGAGE: usize = 8192;
 
@@ -47,9 +49,11 @@ fn is_state(text: &str) -> bool {
         && members().count() <= MAX_STATES
         && members().all(|member| {
             member.split_once('=').is_some_and(|(name, value)| {
-                !name.is_empty()
+                name.starts_with(|first: char| first.is_ascii_alphanumeric())
+                    && name.len() <= MAX_MEMBER
                     && name.bytes().all(key)
                     && !value.is_empty()
+                    && value.len() <= MAX_MEMBER
                     && value.bytes().all(|b| matches!(b, b' '..=b'~') && b != b'=')
             })
         })
@@ -105,10 +109,15 @@ mod tests {
         let many = |n: usize| (0..n).map(|n| format!("k{n}=v")).collect::<Vec<_>>().join(",");
         assert!(is_state(&many(32)) && !is_state(&many(33)));
         for text in
-            ["a", "=1", "A=1", "a=", "a=1\n", "a=ä", "a=b=c", &format!("a={}", "x".repeat(511))]
+            ["a", "=1", "A=1", "a=", "a=1\n", "a=ä", "a=b=c", "_a=1", "@a=1", "a =1", "a\t=1"]
         {
             assert!(!is_state(text), "{text}");
         }
+        let long = |key: usize, value: usize| {
+            is_state(&format!("{}={}", "k".repeat(key), "v".repeat(value)))
+        };
+        assert!(long(255, 256) && long(256, 255) && !long(1, 257) && !long(257, 1));
+        assert!(!long(256, 256), "more than 512 in all");
         for text in ["userId=alice,serverNode=DF%2028", "a=1;p=2 , b=", "a=b=c"] {
             assert!(is_baggage(text), "{text}");
         }

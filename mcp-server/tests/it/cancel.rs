@@ -1,17 +1,25 @@
 //! How calls end early: the client leaves, time is up, the handler panics.
 
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
 use std::time::Duration;
 
+use http::Response;
+use http_body::Body as _;
+use http_body_util::Full;
+use mcp_server::layer::{Call, Next, from_fn};
 use mcp_server::types::LoggingLevel;
 use mcp_server::types::Outcome;
 use mcp_server::{
-    Abandoned, Args, Context, FromContext, HandlerError, Limits, Log, Progress, ResponseMode,
-    ServerBuilder, Tool,
+    Abandoned, Args, Body, Caller, Context, FromContext, HandlerError, Limits, Log, Progress,
+    ResponseMode, Server, ServerBuilder, Tool,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use tokio::sync::mpsc;
+use tower_service::Service;
 
 use crate::support::{
     Bell, Conn, Flag, H2, Post, Running, builder, h2_request, limits, meta, ok, tool_text, watched,
@@ -471,5 +479,108 @@ async fn a_panic_on_cancellation_is_caught() {
         conn.send(&call("ok").bytes()).await;
         let reply = conn.reply().await;
         assert_eq!(tool_text(&reply.message()), "ok");
+    }
+}
+
+/// Polls the exchange of a call `steps` times and leaves. Whether the answer had been handed out by then, and whether
+/// there was one more step to make.
+async fn leave_after(server: &Server, steps: usize, post: &Post) -> (bool, bool) {
+    let mut request = h2_request("localhost", post).map(Full::from);
+    request.extensions_mut().insert(Caller::new("somebody"));
+    let mut responding = server.service().call(request);
+    let mut body: Option<Body> = None;
+    let mut told = false;
+    for _ in 0..steps {
+        let ended = poll_fn(|cx| {
+            Poll::Ready(match &mut body {
+                None => match responding.as_mut().poll(cx) {
+                    Poll::Ready(Ok(response)) => {
+                        let response: Response<Body> = response;
+                        // All of it is there, for whoever writes it.
+                        told = !is_stream(&response);
+                        body = Some(response.into_body());
+                        false
+                    }
+                    Poll::Pending => false,
+                },
+                Some(body) => match Pin::new(body).poll_frame(cx) {
+                    Poll::Ready(Some(frame)) => {
+                        let frame = frame.unwrap().into_data().unwrap();
+                        told |= str::from_utf8(&frame).unwrap().contains("paid");
+                        false
+                    }
+                    Poll::Ready(None) => true,
+                    Poll::Pending => false,
+                },
+            })
+        })
+        .await;
+        if ended {
+            return (told, false);
+        }
+        tokio::task::yield_now().await;
+    }
+    (told, true)
+}
+
+async fn ask_for_tools(server: &Server) -> u16 {
+    let request = h2_request("localhost", &Post::rpc("tools/list", json!({})));
+    let mut request = request.map(Full::from);
+    request.extensions_mut().insert(Caller::new("somebody"));
+    server.service().call(request).await.unwrap().status().as_u16()
+}
+
+fn is_stream(response: &Response<Body>) -> bool {
+    response.headers()["content-type"] == "text/event-stream"
+}
+
+/// Whoever leaves whenever: what was paid is told once, to the client or to the hook, and the place is given back.
+#[tokio::test]
+async fn what_runs_to_completion_is_told_once_wherever_its_client_leaves() {
+    let layer = from_fn(async |call: Call, next: Next| {
+        tokio::task::yield_now().await;
+        let outcome = next.run(call).await;
+        tokio::task::yield_now().await;
+        outcome
+    });
+    for (layered, streams) in [(false, false), (false, true), (true, false), (true, true)] {
+        let pays = Tool::new("pay", move |progress: Progress| async move {
+            for n in 0..4 {
+                tokio::task::yield_now().await;
+                if streams {
+                    progress.report(n);
+                }
+            }
+            "paid"
+        });
+        let pays = pays.run_to_completion();
+        let (sender, mut hook) = mpsc::unbounded_channel();
+        let builder = builder()
+            .tool(if layered { pays.layer(layer) } else { pays })
+            .limits(limits(|limits| limits.exchanges_per_caller = 1))
+            .on_abandoned(move |abandoned| sender.send(abandoned).unwrap());
+        let server = builder.build().unwrap();
+        let post = Post::listening("pay");
+        let mut told_after = Vec::new();
+        for steps in 0.. {
+            let (told, left) = leave_after(&server, steps, &post).await;
+            told_after.push(told);
+            // Nobody had asked, or the layer had not come to it yet.
+            let has_begun = steps > usize::from(layered);
+            if has_begun && !told {
+                assert!(is_paid(&within(hook.recv()).await.unwrap()), "{steps} steps");
+            }
+            within(async {
+                while ask_for_tools(&server).await == 429 {
+                    tokio::task::yield_now().await;
+                }
+            })
+            .await;
+            assert!(hook.try_recv().is_err(), "{steps} steps");
+            if !left {
+                break;
+            }
+        }
+        assert!(told_after.len() > 5 && told_after.is_sorted(), "{told_after:?}");
     }
 }

@@ -280,6 +280,43 @@ async fn a_layer_answers_in_place_of_the_handler() {
     assert!(reply.result()["isError"] == true && !reply.text().contains("secret"));
 }
 
+/// A layer may see and change what handlers came to, whatever they handle.
+#[tokio::test]
+async fn a_layer_changes_results_of_every_kind() {
+    let redacts = from_fn(async |call: Call, next: Next| {
+        let mut outcome = next.run(call).await;
+        if let Some(result) = outcome.tool_result_mut() {
+            result.content.clear();
+        }
+        if let Some(result) = outcome.prompt_result_mut() {
+            result.messages.clear();
+        }
+        if let Some(result) = outcome.resource_result_mut() {
+            result.contents.clear();
+        }
+        let kinds = [
+            outcome.tool_result().is_some(),
+            outcome.prompt_result().is_some(),
+            outcome.resource_result().is_some(),
+        ];
+        assert_eq!(kinds.iter().filter(|kind| **kind).count(), 1);
+        outcome
+    });
+    let builder = builder()
+        .tool(ok())
+        .prompt(Prompt::new("p", async || "secret"))
+        .resource(Resource::text("file:///a", "a", "secret"));
+    let running = Running::build(builder.layer(redacts)).await;
+    for (method, params, member) in [
+        ("tools/call", json!({ "name": "ok" }), "content"),
+        ("prompts/get", json!({ "name": "p" }), "messages"),
+        ("resources/read", json!({ "uri": "file:///a" }), "contents"),
+    ] {
+        let result = running.ask(&Post::rpc(method, params)).await.result();
+        assert_eq!(result[member], json!([]), "{method}");
+    }
+}
+
 #[tokio::test]
 async fn busy_is_429_while_nothing_was_sent() {
     for mode in [ResponseMode::Auto, ResponseMode::Sse, ResponseMode::Json] {

@@ -1,5 +1,7 @@
 //! How much may be under way at once, and that what is over is given back.
 
+use std::net::IpAddr;
+
 use mcp_server::{Caller, Limits, Progress, ServerBuilder, Tool};
 use serde_json::json;
 
@@ -193,4 +195,78 @@ async fn connections_over_the_limit_wait() {
     assert_eq!(first.ask(&Post::call("ok", json!({}))).await.status, 200, "the first goes on");
     drop(first);
     assert_eq!(second.reply().await.status, 200);
+}
+
+/// One host has every address of its network, and the same one in the form that a dual-stack socket tells.
+#[tokio::test]
+async fn a_host_has_one_share_under_all_its_addresses() {
+    use http_body_util::Full;
+    use mcp_server::PeerAddr;
+    use tower_service::Service;
+
+    let begun = Bell::new();
+    let (flag, _dropped) = watched();
+    let server = limited(&begun, flag, |limits| limits.exchanges_per_caller = 1).build().unwrap();
+    let mut service = server.service();
+    let mut ask = |from: &str, post: &Post| {
+        let mut request = h2_request("localhost", post);
+        request.extensions_mut().insert(PeerAddr((from.parse::<IpAddr>().unwrap(), 1234).into()));
+        service.call(request.map(Full::from))
+    };
+    for (host, others, strangers) in [
+        (
+            "2001:db8:0:1::1",
+            ["2001:db8:0:1::1", "2001:db8:0:1:ffff::9"],
+            ["2001:db8:0:2::1", "192.0.2.1"],
+        ),
+        ("192.0.2.1", ["192.0.2.1", "::ffff:192.0.2.1"], ["192.0.2.2", "::ffff:192.0.2.2"]),
+    ] {
+        let hanging = tokio::spawn(ask(host, &call(false)));
+        begun.rung().await;
+        for from in others {
+            let refused = ask(from, &Post::call("ok", json!({}))).await.unwrap();
+            assert_eq!(refused.status(), 429, "{host} {from}");
+        }
+        for from in strangers {
+            let served = ask(from, &Post::call("ok", json!({}))).await.unwrap();
+            assert_eq!(served.status(), 200, "{host} {from}");
+        }
+        hanging.abort();
+        let _ = hanging.await;
+        let served = ask(host, &Post::call("ok", json!({}))).await.unwrap();
+        assert_eq!(served.status(), 200, "its place was given back");
+    }
+}
+
+/// A reply that nobody reads is under way, though its handler, which nothing would have stopped, has ended.
+#[tokio::test]
+async fn a_reply_of_what_runs_to_completion_keeps_its_place_until_it_is_read() {
+    use http_body_util::{BodyExt, Full};
+    use tower_service::Service;
+
+    let ended = Bell::new();
+    let ring = ended.clone();
+    let pays = Tool::new("pays", move |progress: Progress| {
+        let ring = ring.clone();
+        async move {
+            progress.report(1);
+            ring.ring();
+            "paid"
+        }
+    });
+    let limited = builder().limits(limits(|limits| limits.exchanges = 1));
+    let server = limited.tool(pays.run_to_completion()).tool(ok()).build().unwrap();
+    let mut service = server.service();
+    let mut ask = |post: &Post| service.call(h2_request("localhost", post).map(Full::from));
+    let unread = ask(&Post::listening("pays")).await.unwrap();
+    assert_eq!(unread.status(), 200);
+    ended.rung().await;
+    for _ in 0..100 {
+        // Time for the task of the handler to end.
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(ask(&Post::call("ok", json!({}))).await.unwrap().status(), 503);
+    let read = unread.into_body().collect().await.unwrap().to_bytes();
+    assert!(str::from_utf8(&read).unwrap().contains("paid"));
+    assert_eq!(ask(&Post::call("ok", json!({}))).await.unwrap().status(), 200);
 }

@@ -14,6 +14,7 @@
 
 #[cfg(feature = "asking")]
 mod ask;
+mod astray;
 mod body;
 mod build;
 mod cancel;

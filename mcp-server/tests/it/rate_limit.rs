@@ -11,7 +11,7 @@ use mcp_server::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Post, Running, builder, message, ok};
+use crate::support::{H2, Lines, Post, Running, builder, h2_request, message, ok};
 
 /// So long that none of it passes while a test runs; how buckets fill up is tested beside them.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -130,6 +130,24 @@ async fn tools_have_limits_of_their_own() {
     }
 }
 
+/// The longest period there is means never again, not as often as one likes; nothing overflows on the way.
+#[tokio::test]
+async fn a_limit_for_ever_is_one() {
+    for limit in [
+        RateLimit::new(2, Duration::MAX),
+        RateLimit::new(1, Duration::MAX).burst(2),
+        RateLimit::new(1, Duration::from_secs(u64::MAX / 2)).burst(2),
+        RateLimit::new(0, Duration::MAX).burst(2).by_target(),
+    ] {
+        let server = two_tools(limit);
+        for status in [200, 200, 429, 429] {
+            assert_eq!(call(&server, From::Nobody, "ok").await, status, "{limit:?}");
+        }
+        let (_, after) = ask(&server, From::Nobody, "tools/call", json!({ "name": "ok" })).await;
+        assert!(after.unwrap().parse::<u64>().unwrap() > 1_000_000_000, "{limit:?}");
+    }
+}
+
 /// However many there are, nobody is locked out; who comes again soon is still known.
 #[tokio::test]
 async fn a_flood_of_callers_is_bounded() {
@@ -154,4 +172,36 @@ async fn over_http_it_is_429_with_the_id() {
     assert!((3500..=3600).contains(&seconds), "{seconds}");
     // What has no handler has no limit.
     assert_eq!(running.ask(&Post::rpc("tools/list", json!({}))).await.status, 200);
+}
+
+/// Neither another version of HTTP nor another transport makes anybody somebody else.
+#[tokio::test]
+async fn a_caller_is_the_same_over_every_transport() {
+    let server = two_tools(RateLimit::new(2, DAY));
+    let running = Running::start(server.clone()).await;
+    let post = Post::call("ok", json!({}));
+    assert_eq!(running.ask(&post).await.status, 200);
+    let mut h2 = H2::open(running.addr).await;
+    assert_eq!(h2.send(h2_request("localhost", &post)).await.unwrap().status(), 200);
+    assert_eq!(running.ask(&post).await.status, 429);
+    assert_eq!(h2.send(h2_request("localhost", &post)).await.unwrap().status(), 429);
+
+    let parts = RequestParts { caller: Some(Caller::new("a")), ..RequestParts::default() };
+    let mut first = Lines::serve_with(&server, 1 << 16, |serve| serve.parts(parts.clone()));
+    let mut second = Lines::serve_with(&server, 1 << 16, |serve| serve.parts(parts));
+    for lines in [&mut first, &mut second] {
+        lines.call("1", "ok", json!({})).await;
+        assert!(lines.message().await.get("result").is_some());
+    }
+    first.call("2", "ok", json!({})).await;
+    let refused = first.message().await;
+    assert_eq!(refused["error"]["code"], -32603, "{refused}");
+    assert_eq!(call(&server, From::Caller("a"), "ok").await, 429);
+    // What is none, or is refused before, has no bucket and costs nothing.
+    let server = two_tools(RateLimit::new(1, DAY).by_target());
+    for n in 0..10 {
+        assert_ne!(call(&server, From::Nobody, &format!("invented {n}")).await, 429);
+        assert_ne!(call(&server, From::Nobody, "invented").await, 429);
+    }
+    assert_eq!(call(&server, From::Nobody, "ok").await, 200);
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcp_server::layer::{Call, CallOutcome, Next, from_fn};
 use mcp_server::types::{ErrorCode, ErrorObject, PromptArgument, TraceContext};
 use mcp_server::{
-    Announces, Context, HandlerError, Progress, Prompt, Resource, ServerBuilder, Tool,
+    Announces, Context, FromContext, HandlerError, Progress, Prompt, Resource, ServerBuilder, Tool,
 };
 use serde_json::{Value, json};
 use tracing::field::{Field, Visit};
@@ -16,7 +16,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Dispatch, Event, Metadata, Subscriber};
 
-use crate::support::{Bell, Post, Running, builder, limits, meta, ok};
+use crate::support::{Bell, Lines, Post, Running, builder, limits, meta, ok};
 
 /// The spans of exchanges, and which of them were current at the events of a test.
 #[derive(Clone, Default)]
@@ -115,6 +115,12 @@ impl Spans {
         assert_eq!((seen.spans.len(), &seen.held[..]), (1, &[0][..]), "{:?}", seen.spans);
         assert!(seen.entered.is_empty());
         seen.spans.into_iter().next().unwrap()
+    }
+
+    /// What was said since the last time, and whether that was in a span.
+    fn said(&self) -> Vec<(&'static str, bool)> {
+        let said = std::mem::take(&mut self.0.lock().unwrap().events).into_iter();
+        said.map(|(said, current)| (&*said.leak(), current.is_some())).collect()
     }
 }
 
@@ -401,4 +407,127 @@ async fn the_trace_of_the_client_goes_on() {
         assert!(!span.contains_key("traceparent") && !span.contains_key("tracestate"), "{span:?}");
         assert!(parents.lock().unwrap().is_empty());
     }
+}
+
+/// Says so whenever code of a user runs: an argument of a handler that is made, called with, and dropped.
+struct Says;
+
+impl FromContext for Says {
+    fn from_context(_: &Context) -> Result<Self, HandlerError> {
+        tracing::info!(target: HERE, "made");
+        Ok(Self)
+    }
+}
+
+impl Drop for Says {
+    fn drop(&mut self) {
+        tracing::info!(target: HERE, "dropped");
+    }
+}
+
+/// A handler is more than its future: what it takes, what it does before, and what it leaves behind belong to its
+/// request, whoever has it run.
+#[tokio::test]
+async fn the_span_is_current_for_all_of_a_handler() {
+    let (spans, _guard) = collect();
+    let begun = Bell::new();
+    let says = |name: &str, hangs: bool| {
+        let begun = begun.clone();
+        Tool::new(name, move |says: Says| {
+            tracing::info!(target: HERE, "called");
+            let begun = begun.clone();
+            async move {
+                let _says = says;
+                if hangs {
+                    begun.ring();
+                    std::future::pending::<()>().await;
+                }
+            }
+        })
+    };
+    let in_a_task = from_fn(async |call: Call, next: Next| {
+        tokio::spawn(async move { next.run(call).await }).await.unwrap()
+    });
+    let tools = [
+        says("plain", false),
+        says("spawned", false).layer(in_a_task),
+        says("sure", false).run_to_completion().layer(in_a_task),
+        says("hangs", true),
+    ];
+    let running = Running::build(builder().tools(tools)).await;
+    for tool in ["plain", "spawned", "sure", "hangs"] {
+        let mut conn = running.connect().await;
+        conn.send(&Post::call(tool, json!({})).bytes()).await;
+        if tool == "hangs" {
+            begun.rung().await;
+            drop(conn);
+        } else {
+            conn.reply().await;
+        }
+        while spans.0.lock().unwrap().held != [0] {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(spans.said(), [("made", true), ("called", true), ("dropped", true)], "{tool}");
+        spans.take();
+    }
+}
+
+/// Where a state has to be claimed, the handler is called later, and by somebody else.
+#[cfg(feature = "asking")]
+#[tokio::test]
+async fn the_span_is_current_once_a_state_is_claimed() {
+    use mcp_server::ask::{Claiming, SpentStates, StateId};
+
+    struct Store;
+    impl SpentStates for Store {
+        fn claim(&self, _: StateId, _: std::time::SystemTime) -> Claiming<'_> {
+            Box::pin(async {
+                tokio::task::yield_now().await;
+                tracing::info!(target: HERE, "claimed");
+                Ok(true)
+            })
+        }
+    }
+
+    let (spans, _guard) = collect();
+    let away = Tool::new("away", |says: Says, ask: mcp_server::Ask| {
+        tracing::info!(target: HERE, "called");
+        async move {
+            ask.come_back("again").await;
+            drop(says);
+        }
+    });
+    let running = Running::build(builder().tool(away).single_use_states(Arc::new(Store))).await;
+    let call = |state: &Value| {
+        Post::rpc("tools/call", json!({ "name": "away", "requestState": state, "_meta": meta() }))
+    };
+    let asked = running.ask(&Post::call("away", json!({}))).await.result();
+    assert_eq!(spans.said(), [("made", true), ("called", true), ("dropped", true)]);
+    spans.take();
+    let done = running.ask(&call(&asked["requestState"])).await.result();
+    assert_eq!(done["resultType"], "complete");
+    let said = ["claimed", "made", "called", "dropped"].map(|said| (said, true));
+    assert_eq!(spans.said(), said);
+    spans.take();
+}
+
+/// The hook runs where the connection is served, which others share.
+#[tokio::test]
+async fn a_panic_of_the_hook_for_traces_is_caught() {
+    let server = builder().tool(ok()).trace_parent(|_, _| panic!("no such parent"));
+    let server = server.build().unwrap();
+    let (_spans, _guard) = collect();
+    let running = Running::start(server.clone()).await;
+    let mut conn = running.connect().await;
+    let mut meta = meta();
+    meta["traceparent"] = json!(PARENT);
+    let params = json!({ "name": "ok", "_meta": meta });
+    for _ in 0..2 {
+        let reply = conn.ask(&Post::rpc("tools/call", params.clone())).await;
+        assert_eq!(reply.tool_text(), "ok");
+    }
+    let mut lines = Lines::serve(&server);
+    lines.send("1", "tools/call", params).await;
+    assert_eq!(lines.message().await["id"], 1);
+    lines.is_quiet().await;
 }

@@ -100,8 +100,14 @@ async fn every_fault_is_told_with_its_path() {
     }
     let right = json!({ "seats": [seat], "people": 2, "note": null });
     assert_eq!(running.ask(&Post::call("book", right)).await.tool_text(), "2 people");
-    // What only decoding finds is told as well: the schema calls 2.0 an integer.
+    // To the schema 2.0 is an integer, so it is one to the handler.
     let reply = running.ask(&Post::call("book", json!({ "seats": [], "people": 2.0 }))).await;
+    assert_eq!(reply.tool_text(), "2 people");
+    // What only decoding finds is told as well.
+    let lax =
+        Tool::new("lax", book).input_schema(RawJson::from_text(r#"{"type":"object"}"#).unwrap());
+    let running = Running::start(server([lax])).await;
+    let reply = running.ask(&Post::call("lax", json!({ "seats": [], "people": "two" }))).await;
     assert_eq!(reply.result()["isError"], true);
     assert!(reply.tool_text().starts_with("Invalid arguments: "), "{}", reply.tool_text());
 }
