@@ -37,9 +37,10 @@ impl Method {
     /// A method of this name that calls `handler`, whose [`Args<T>`](crate::Args) are the parameters without their
     /// `_meta`; the [`Context`](crate::Context) has that.
     ///
-    /// Names and handlers are checked when the server is built. A name is of visible ASCII, since it travels in a
-    /// header, and none that the specification has or had, nor begins with `notifications/` or with `rpc.`, which
-    /// JSON-RPC reserves. A handler must not ask the client (Multi Round-Trip Requests, Supported Requests).
+    /// Names and handlers are checked when the server is built. A name is of visible ASCII, and perhaps spaces
+    /// inside of it, since it travels in a header, and none that the specification has or had, nor begins with
+    /// `notifications/` or with `rpc.`, which JSON-RPC reserves. A handler must not ask the client (Multi Round-Trip
+    /// Requests, Supported Requests).
     ///
     /// ```
     /// use mcp_server::{Args, Method, Server, Structured};
