@@ -89,21 +89,21 @@ handlers!(MethodHandler, IntoMethodResult, work, types);
 /// use mcp_server::types::{CompleteParams, CompleteResult, request::Complete};
 /// use mcp_server::{Args, Method, Structured};
 ///
-/// async fn complete(_: Args<CompleteParams>) -> Structured<CompleteResult> { todo!() }
+/// async fn complete(_: Args<CompleteParams>) -> Structured<CompleteResult> { Structured(Default::default()) }
 /// Method::of::<Complete, _>(complete);
 /// ```
 ///
 /// ```compile_fail
 /// # use mcp_server::types::{CompleteResult, request::Complete};
 /// # use mcp_server::{Args, Method, Structured};
-/// async fn complete(_: Args<String>) -> Structured<CompleteResult> { todo!() }
+/// async fn complete(_: Args<String>) -> Structured<CompleteResult> { Structured(Default::default()) }
 /// Method::of::<Complete, _>(complete);
 /// ```
 ///
 /// ```compile_fail
 /// # use mcp_server::types::{CompleteParams, request::Complete};
 /// # use mcp_server::{Args, Method, Structured};
-/// async fn complete(_: Args<CompleteParams>) -> Structured<String> { todo!() }
+/// async fn complete(_: Args<CompleteParams>) -> Structured<String> { Structured(Default::default()) }
 /// Method::of::<Complete, _>(complete);
 /// ```
 #[doc(hidden)]

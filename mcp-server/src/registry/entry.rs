@@ -197,66 +197,30 @@ fn encoded<T: Serialize>(definition: &T) -> RawJson {
     RawJson::new(definition).unwrap_or_else(|_| serde_json::Value::Null.into())
 }
 
-impl Entry for ToolEntry {
-    const MEMBER: &'static str = "tools";
+/// Entries of a list by the name of its member, what they are found by, and what a visibility filter sees.
+macro_rules! entries {
+    ($($entry:ident: $member:literal by $key:ident, $item:ident;)*) => {$(
+        impl Entry for $entry {
+            const MEMBER: &'static str = $member;
 
-    fn key(&self) -> &str {
-        &self.name
-    }
+            fn key(&self) -> &str {
+                &self.definition.$key
+            }
 
-    fn json(&self) -> &RawJson {
-        &self.json
-    }
+            fn json(&self) -> &RawJson {
+                &self.json
+            }
 
-    fn item(&self) -> Item<'_> {
-        Item::Tool(&self.definition)
-    }
+            fn item(&self) -> Item<'_> {
+                Item::$item(&self.definition)
+            }
+        }
+    )*};
 }
 
-impl Entry for PromptEntry {
-    const MEMBER: &'static str = "prompts";
-
-    fn key(&self) -> &str {
-        &self.name
-    }
-
-    fn json(&self) -> &RawJson {
-        &self.json
-    }
-
-    fn item(&self) -> Item<'_> {
-        Item::Prompt(&self.definition)
-    }
-}
-
-impl Entry for ResourceEntry {
-    const MEMBER: &'static str = "resources";
-
-    fn key(&self) -> &str {
-        &self.definition.uri
-    }
-
-    fn json(&self) -> &RawJson {
-        &self.json
-    }
-
-    fn item(&self) -> Item<'_> {
-        Item::Resource(&self.definition)
-    }
-}
-
-impl Entry for TemplateEntry {
-    const MEMBER: &'static str = "resourceTemplates";
-
-    fn key(&self) -> &str {
-        &self.definition.uri_template
-    }
-
-    fn json(&self) -> &RawJson {
-        &self.json
-    }
-
-    fn item(&self) -> Item<'_> {
-        Item::ResourceTemplate(&self.definition)
-    }
+entries! {
+    ToolEntry: "tools" by name, Tool;
+    PromptEntry: "prompts" by name, Prompt;
+    ResourceEntry: "resources" by uri, Resource;
+    TemplateEntry: "resourceTemplates" by uri_template, ResourceTemplate;
 }
