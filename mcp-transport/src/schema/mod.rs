@@ -23,7 +23,8 @@ use mcp_types::RawJson;
 use serde_json::{Map, Value};
 
 pub use self::fault::{Fault, Faults};
-use self::instance::{Instance, TapeJson};
+use self::instance::{Instance, Prices, TapeJson};
+use self::survey::Met;
 use crate::limits::MAX_DEPTH;
 use crate::tape::{MAX_VALUES, Tape, TapeError};
 
@@ -41,6 +42,10 @@ pub const MAX_SUBSCHEMAS: usize = 4096;
 /// Subschemas in a row that judge one and the same value, by reference or as parts of `allOf` and the like.
 /// Generated schemas have three or four.
 pub const MAX_CHAIN: usize = 64;
+
+/// How often subschemas judge one and the same value: a subschema counts for every way of references and of `allOf` and
+/// the like that leads to it, of which a few lines can make more than can be gone. Large unions have some hundred.
+pub const MAX_JUDGEMENTS: usize = 16 * 1024;
 
 /// Bytes of an instance. Most servers take less in one message.
 pub const MAX_INSTANCE_BYTES: usize = 16 * 1024 * 1024;
@@ -63,6 +68,7 @@ enum Compiled {
     Schema {
         validator: Box<jsonschema::Validator<TapeJson>>,
         max_depth: usize,
+        prices: Prices,
     },
 }
 
@@ -108,7 +114,7 @@ impl Validator {
             message: error.to_string(),
         };
         let schema: Value = schema.decode().map_err(invalid)?;
-        let chain = survey::survey(&schema)?;
+        let Met { chain, judgements } = survey::survey(&schema)?;
         let validator = jsonschema::options_for::<TapeJson>()
             .offline()
             .with_pattern_options(PatternOptions::regex().size_limit(pattern_bytes(&schema)))
@@ -117,6 +123,7 @@ impl Validator {
         Ok(Self(trivial(&schema).unwrap_or_else(|| Compiled::Schema {
             validator: Box::new(validator),
             max_depth: (MAX_FRAMES / chain.max(1)).min(MAX_DEPTH),
+            prices: Prices::new(judgements, names(&schema, judgements)),
         })))
     }
 
@@ -132,11 +139,11 @@ impl Validator {
     /// # Errors
     /// All that is wrong with the text, or that it is too large or too deep to be judged.
     pub fn validate(&self, text: &str) -> Result<(), Faults> {
-        let (validator, max_depth) = match &self.0 {
+        let (validator, max_depth, prices) = match &self.0 {
             Compiled::Anything => return Ok(()),
             Compiled::AnyObject if text.trim_ascii_start().starts_with('{') => return Ok(()),
             Compiled::AnyObject => return Err(Faults::whole("must be an object")),
-            Compiled::Schema { validator, max_depth } => (validator, *max_depth),
+            Compiled::Schema { validator, max_depth, prices } => (validator, *max_depth, *prices),
         };
         if text.len() > MAX_INSTANCE_BYTES {
             return Err(Faults::whole(format!("must have at most {MAX_INSTANCE_BYTES} bytes")));
@@ -151,12 +158,12 @@ impl Validator {
         if max_depth < MAX_DEPTH && tape.depth() > max_depth {
             return Err(Faults::whole(format!("must not nest deeper than {max_depth}")));
         }
-        let instance = Instance::new(&tape, MAX_STEPS);
+        let instance = Instance::new(&tape, prices, MAX_STEPS);
         let valid = validator.is_valid(instance.root());
         if instance.is_spent() {
             return Err(Faults::whole("is too much work to check: make it smaller or flatter"));
         }
-        if valid { Ok(()) } else { Err(explain(validator, &tape)) }
+        if valid { Ok(()) } else { Err(explain(validator, &tape, prices)) }
     }
 }
 
@@ -179,14 +186,33 @@ fn patterns(schema: &Value) -> usize {
     }
 }
 
+/// How often the name of a member is judged as a text, at the most, where a value is judged so often.
+fn names(schema: &Value, judgements: usize) -> usize {
+    match schema {
+        Value::Array(items) => items.iter().map(|item| names(item, judgements)).sum(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(keyword, value)| {
+                let here = match (keyword.as_str(), value) {
+                    ("patternProperties", Value::Object(named)) => named.len(),
+                    ("propertyNames", _) => judgements,
+                    _ => 0,
+                };
+                here + names(value, judgements)
+            })
+            .sum(),
+        _ => 0,
+    }
+}
+
 /// All faults; if listing them is too much work, the first; and if even that is, none.
 #[cold]
-fn explain(validator: &jsonschema::Validator<TapeJson>, tape: &Tape<'_>) -> Faults {
-    let instance = Instance::new(tape, MAX_STEPS_TO_EXPLAIN);
+fn explain(validator: &jsonschema::Validator<TapeJson>, tape: &Tape<'_>, prices: Prices) -> Faults {
+    let instance = Instance::new(tape, prices, MAX_STEPS_TO_EXPLAIN);
     let all =
         Faults::collect(validator.iter_errors(instance.root())).filter(|_| !instance.is_spent());
     all.or_else(|| {
-        let instance = Instance::new(tape, MAX_STEPS_TO_EXPLAIN);
+        let instance = Instance::new(tape, prices, MAX_STEPS_TO_EXPLAIN);
         let first = validator.validate(instance.root()).err();
         Faults::collect(first.into_iter()).filter(|_| !instance.is_spent())
     })
@@ -240,6 +266,12 @@ pub enum SchemaFault {
     #[error("refers to itself for the same value, or for more than {MAX_CHAIN} steps, at {path:?}")]
     LongChain {
         /// JSON pointer to a subschema on the way.
+        path: String,
+    },
+    /// Subschemas judge one value more than [`MAX_JUDGEMENTS`] times.
+    #[error("judges one value more than {MAX_JUDGEMENTS} times at {path:?}")]
+    TooManyJudgements {
+        /// JSON pointer to a subschema that does.
         path: String,
     },
     /// `$schema` names a dialect that is not supported.
