@@ -29,12 +29,23 @@ pub(super) struct Prices {
     visit: usize,
     /// How often a member's name may be judged.
     names: usize,
+    /// Steps for a byte of text, over what any text costs.
+    byte: usize,
 }
 
 impl Prices {
-    /// Where each value may be judged so often, and the name of each member.
-    pub(super) fn new(judgements: usize, names: usize) -> Self {
-        Self { visit: judgements / JUDGEMENTS_PER_STEP, names }
+    /// Where each value may be judged so often, and the name of each member, and a byte of text costs so much.
+    pub(super) fn new(judgements: usize, names: usize, byte: usize) -> Self {
+        Self { visit: judgements / JUDGEMENTS_PER_STEP, names, byte }
+    }
+
+    fn text(self, text: &str) -> usize {
+        (text.len() / BYTES_PER_STEP).saturating_add(text.len().saturating_mul(self.byte))
+    }
+
+    /// Going to a member.
+    fn member(self, name: &str) -> usize {
+        self.visit.saturating_add(self.names.saturating_mul(self.text(name)))
     }
 }
 
@@ -184,7 +195,7 @@ impl<'a> json::Node<'a, TapeJson> for Node<'a> {
     fn as_string(&self) -> Option<Cow<'a, str>> {
         let text = self.token().text()?;
         match self {
-            Node::At(instance, _) if !instance.spend(text.len() / BYTES_PER_STEP) => None,
+            Node::At(instance, _) if !instance.spend(instance.prices.text(text)) => None,
             _ => Some(Cow::Borrowed(text)),
         }
     }
@@ -340,8 +351,7 @@ impl<'a> Iterator for Inside<'a, Members<'a>> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let (key, at) = self.positions.next()?;
-        let Prices { visit, names } = self.instance.prices;
-        let is_paid = self.instance.spend(visit + names.saturating_mul(key.len()) / BYTES_PER_STEP);
+        let is_paid = self.instance.spend(self.instance.prices.member(key));
         is_paid.then_some((key, Node::At(self.instance, at)))
     }
 }

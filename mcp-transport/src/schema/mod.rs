@@ -54,8 +54,12 @@ pub const MAX_INSTANCE_BYTES: usize = 16 * 1024 * 1024;
 /// repetitions of "any letter".
 pub const MAX_PATTERN_BYTES: usize = 2 * 1024 * 1024;
 
+/// Bytes of one compiled regular expression of a peer's schema: enough for two hundred repetitions of "any letter". In
+/// the worst case every byte of a text costs a look at every byte of it.
+pub const MAX_FOREIGN_PATTERN_BYTES: usize = 1024 * 1024;
+
 /// Bytes of all compiled regular expressions of a peer's schema: a thousand simple ones fit in.
-pub const MAX_FOREIGN_PATTERN_BYTES: usize = 8 * 1024 * 1024;
+pub const MAX_ALL_FOREIGN_PATTERN_BYTES: usize = 8 * 1024 * 1024;
 
 /// A schema, ready to judge. Compile it once: that takes milliseconds, validation microseconds.
 pub struct Validator(Compiled);
@@ -80,24 +84,31 @@ impl Validator {
     /// that is not in it, has a regular expression that cannot be matched in linear time, or is larger than
     /// the limits of this module.
     pub fn compile(schema: &RawJson) -> Result<Self, SchemaFault> {
-        Self::compile_with(schema, |_| MAX_PATTERN_BYTES)
+        Self::compile_with(schema, |_| vec![(MAX_PATTERN_BYTES, 0)])
     }
 
     /// Compiles a schema that a peer wrote. All its regular expressions together get no more memory than a few of
-    /// those of [`compile`](Self::compile), and so no more time to be compiled.
+    /// those of [`compile`](Self::compile), and so no more time to be compiled; and the larger they are, the less text is
+    /// judged.
     ///
     /// # Errors
     /// As of [`compile`](Self::compile).
     pub fn compile_foreign(schema: &RawJson) -> Result<Self, SchemaFault> {
-        Self::compile_with(schema, |schema| {
-            (MAX_FOREIGN_PATTERN_BYTES / patterns(schema).max(1)).min(MAX_PATTERN_BYTES)
+        Self::compile_with(schema, |schema| match patterns(schema) {
+            0 => vec![(MAX_FOREIGN_PATTERN_BYTES, 0)],
+            count => {
+                let most = (MAX_ALL_FOREIGN_PATTERN_BYTES / count).min(MAX_FOREIGN_PATTERN_BYTES);
+                let sizes = [most / 512, most / 64, most / 8, most];
+                sizes.iter().map(|size| (*size, size / PATTERN_BYTES_PER_STEP)).collect()
+            }
         })
     }
 
-    /// Compiles a schema whose regular expressions get as many bytes each as `pattern_bytes` says.
+    /// Compiles a schema whose regular expressions get as many bytes each as the first of `sizes` that suffices. Each
+    /// comes with the steps that a byte of text then costs.
     fn compile_with(
         schema: &RawJson,
-        pattern_bytes: impl FnOnce(&Value) -> usize,
+        sizes: impl FnOnce(&Value) -> Vec<(usize, usize)>,
     ) -> Result<Self, SchemaFault> {
         let text = schema.get();
         if text.len() > MAX_SCHEMA_BYTES {
@@ -115,15 +126,11 @@ impl Validator {
         };
         let schema: Value = schema.decode().map_err(invalid)?;
         let Met { chain, judgements } = survey::survey(&schema)?;
-        let validator = jsonschema::options_for::<TapeJson>()
-            .offline()
-            .with_pattern_options(PatternOptions::regex().size_limit(pattern_bytes(&schema)))
-            .build(&schema)
-            .map_err(|error| SchemaFault::new(&error))?;
+        let (validator, price) = fit(&schema, &sizes(&schema))?;
         Ok(Self(trivial(&schema).unwrap_or_else(|| Compiled::Schema {
             validator: Box::new(validator),
             max_depth: (MAX_FRAMES / chain.max(1)).min(MAX_DEPTH),
-            prices: Prices::new(judgements, names(&schema, judgements)),
+            prices: Prices::new(judgements, names(&schema, judgements), price),
         })))
     }
 
@@ -164,6 +171,26 @@ impl Validator {
             return Err(Faults::whole("is too much work to check: make it smaller or flatter"));
         }
         if valid { Ok(()) } else { Err(explain(validator, &tape, prices)) }
+    }
+}
+
+/// Compiles a schema within the first of `sizes` that its regular expressions fit in, and gives what stands with that.
+fn fit(
+    schema: &Value,
+    sizes: &[(usize, usize)],
+) -> Result<(jsonschema::Validator<TapeJson>, usize), SchemaFault> {
+    let mut sizes = sizes.iter().peekable();
+    loop {
+        let (size, price) = sizes.next().copied().unwrap_or_default();
+        let built = jsonschema::options_for::<TapeJson>()
+            .offline()
+            .with_pattern_options(PatternOptions::regex().size_limit(size))
+            .build(schema)
+            .map_err(|error| SchemaFault::new(&error));
+        match built {
+            Err(SchemaFault::Pattern { .. }) if sizes.peek().is_some() => {}
+            built => return Ok((built?, price)),
+        }
     }
 }
 
@@ -299,7 +326,7 @@ pub enum SchemaFault {
     #[error(
         "has the pattern {pattern:?} at {path:?}, which is no regular expression that can be matched in linear \
          time: look-around and back-references are not supported, nor is what compiles to more than \
-         {MAX_PATTERN_BYTES} bytes"
+         {MAX_PATTERN_BYTES} bytes, or less in the schema of a peer"
     )]
     Pattern {
         /// JSON pointer to the pattern.
@@ -332,6 +359,10 @@ const DIALECTS: [&str; 5] = [
 /// the large frames of a build without optimisation. A chain of subschemas takes as many for each level of
 /// the instance.
 const MAX_FRAMES: usize = 640;
+
+/// Bytes of a compiled regular expression that a byte of text is matched against in the time of one other step, in the
+/// worst case: by the budget that is some seconds, and in all other cases far less.
+const PATTERN_BYTES_PER_STEP: usize = 16 * 1024;
 
 /// Looks at a value in one validation: a hundred thousand values under a dozen keywords. Some ten
 /// milliseconds.

@@ -535,7 +535,7 @@ fn judged_alike(schema: &Value, instance: &Value) {
         .unwrap();
     let text = instance.to_string();
     let tape = Tape::parse(&text).unwrap();
-    let view = Instance::new(&tape, Prices::new(1, 0), MAX_STEPS);
+    let view = Instance::new(&tape, Prices::new(1, 0, 0), MAX_STEPS);
     let faults = |errors: jsonschema::ErrorIterator<'_>| -> Vec<String> {
         errors.map(|error| format!("{} {}", error.instance_path(), error.schema_path())).collect()
     };
@@ -631,9 +631,13 @@ fn the_patterns_of_a_peer_share_what_there_is() {
         RawJson::from(json!({ "anyOf": any }))
     };
     // Each would be let through alone.
-    Validator::compile_foreign(&many(1, r"\w{200}")).unwrap();
-    let fault = Validator::compile_foreign(&many(2000, r"\w{200}")).unwrap_err();
-    assert!(matches!(fault, SchemaFault::Pattern { .. }), "{fault}");
+    for pattern in [r"^\w+@[\w-]+\.[a-z]{2,63}$", r"^\S.{0,200}\S$", "^[a-z]{1,1000}$"] {
+        Validator::compile_foreign(&many(1, pattern)).unwrap();
+    }
+    for (count, pattern) in [(2000, r"\w{200}"), (1, r"\p{L}{500}")] {
+        let fault = Validator::compile_foreign(&many(count, pattern)).unwrap_err();
+        assert!(matches!(fault, SchemaFault::Pattern { .. }), "{fault}");
+    }
     Validator::compile_foreign(&many(500, "^[a-z]{1,8}$")).unwrap();
     let named = json!({ "patternProperties": { "^a": {}, "^b": { "pattern": "c" } } });
     assert_eq!(patterns(&named), 3);
@@ -684,6 +688,19 @@ fn what_takes_long_is_too_much_work() {
     let pattern = json!({ "items": { "pattern": "^[a-z]+$", "minLength": 1 } });
     let text = format!("[\"{long}\",\"{long}\"]");
     compile(&pattern).unwrap().validate(&text).unwrap();
+}
+
+// Linear in the text, but for every byte of it in the size of the expression as well.
+#[test]
+fn large_patterns_of_a_peer_judge_little_text() {
+    let text = |bytes: usize| format!("\"{}\"", "ab".repeat(bytes / 2));
+    for (times, fits) in [(50, 1_000_000), (500, 100_000), (3000, 20_000)] {
+        let schema = RawJson::from(json!({ "pattern": format!("^[ab]*$|a[ab]{{{times}}}c") }));
+        let validator = Validator::compile_foreign(&schema).unwrap();
+        validator.validate(&text(fits)).unwrap();
+        let fault = validator.validate(&text(MAX_INSTANCE_BYTES - 8)).unwrap_err();
+        assert!(fault.to_string().contains("is too much work"), "{fault}");
+    }
 }
 
 #[test]
