@@ -28,10 +28,10 @@ impl ClientBuilder {
     /// gets the [`CallResponse`] back. A layer that is set later goes around those that were set before. Default is
     /// none, which costs nothing.
     ///
-    /// Every call gets a clone of the service, made ready first. A page of a list is a call of its own. What a
-    /// layer fails with by itself becomes an [`Error`] that [`is_layer`](Error::is_layer). The total timeout of a call
-    /// covers all of it, and its timeout goes on until it has passed all layers on its way down. For each single HTTP request there are layers around
-    /// a [`service`](Self::service).
+    /// Every call gets a clone of the service, made ready first. A page of a list is a call of its own, from the cache as
+    /// well. What a layer fails with by itself becomes an [`Error`] that [`is_layer`](Error::is_layer). The total timeout
+    /// of a call covers all of it, and its timeout goes on until it has passed all layers on its way down. For each
+    /// single HTTP request there are layers around a [`service`](Self::service).
     ///
     /// ```
     /// use std::time::Duration;
