@@ -23,7 +23,7 @@ use crate::error::{Error, Fault, Kind, Unanswered, undecodable};
 use crate::exchange::{self, Answering};
 use crate::headers::ExtraHeaders;
 use crate::outgoing::{Outgoing, Typed};
-use crate::pages::{Collecting, Pages};
+use crate::pages::{Collecting, List, Pages};
 use crate::receive::{Answer, Found};
 
 /// Shared by the requests that a call takes, of which one is under way at a time.
@@ -266,7 +266,7 @@ where
     /// See [`Error`]; when the pages go round in circles or are more than
     /// [`Limits::PAGES`](crate::Limits::PAGES).
     pub fn all(self) -> Collecting<R> {
-        self.pages().collect()
+        List::<R>::new(self.client, self.params, self.options, self.finish).collect()
     }
 }
 
@@ -305,7 +305,7 @@ impl<T> Future for CallFuture<T> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         this.answering.as_mut().poll(cx).map(|answer| {
-            let Answer { head, found } = answer?;
+            let Answer { head, found, .. } = answer?;
             (this.finish)(&this.client, &found).map_err(|error| error.with_head_of(head))
         })
     }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_transport::header::ParamHeaders;
+use mcp_transport::header::{InvalidAnnotation, ParamHeaders};
 use mcp_types::{ListToolsResult, Tool};
 
 use crate::error::excerpt;
@@ -46,7 +46,19 @@ impl Catalog {
     /// Remembers the tools of a page, and takes those out of it that break the rules for mirrored
     /// parameters.
     pub(crate) fn admit(&self, page: &mut ListToolsResult) {
-        page.tools.retain(|tool| self.admit_tool(tool));
+        let mut broken = 0;
+        page.tools.retain(|tool| match self.admit_tool(tool) {
+            Ok(()) => true,
+            Err(error) => {
+                broken += 1;
+                if broken <= Limits::LIST_WARNINGS {
+                    let (name, reason) = (excerpt(tool.name.as_bytes()), error.to_string());
+                    tracing::warn!(tool = name, reason, "a tool is left out of the list");
+                }
+                self.seen().forget(&tool.name);
+                false
+            }
+        });
     }
 
     /// The plan of a tool; `None` when it mirrors nothing or was not seen.
@@ -61,29 +73,23 @@ impl Catalog {
         self.seen().tools.get(tool)?.promise.clone()
     }
 
-    fn admit_tool(&self, tool: &Tool) -> bool {
+    fn admit_tool(&self, tool: &Tool) -> Result<(), InvalidAnnotation> {
         let schema = tool.input_schema.get();
-        let promise = Promise::of(tool);
-        match ParamHeaders::compile(schema) {
-            Ok(plan) if plan.is_empty() && promise.is_none() => self.seen().forget(&tool.name),
-            Ok(plan) => {
-                let promised = promise.as_ref().map_or(0, |promise| promise.bytes());
-                let bytes = tool.name.len() + schema.len() + promised;
-                let mut seen = self.seen();
-                seen.forget(&tool.name);
-                seen.remember(&tool.name, plan, promise, bytes);
-                while seen.tools.len() > self.tools || seen.bytes > self.bytes {
-                    seen.forget_oldest();
-                }
-            }
-            Err(error) => {
-                let (name, reason) = (excerpt(tool.name.as_bytes()), error.to_string());
-                tracing::warn!(tool = name, reason, "a tool is left out of the list");
-                self.seen().forget(&tool.name);
-                return false;
-            }
+        let plan = ParamHeaders::compile(schema)?;
+        let mut seen = self.seen();
+        let known = seen.forget(&tool.name).and_then(|entry| entry.promise);
+        // One that is the same as before may have been compiled, and lists come from the cache as well.
+        let promise = known.filter(|known| known.is_of(tool)).or_else(|| Promise::of(tool));
+        if plan.is_empty() && promise.is_none() {
+            return Ok(());
         }
-        true
+        let promised = promise.as_ref().map_or(0, |promise| promise.bytes());
+        let bytes = tool.name.len() + schema.len() + promised;
+        seen.remember(&tool.name, plan, promise, bytes);
+        while seen.tools.len() > self.tools || seen.bytes > self.bytes {
+            seen.forget_oldest();
+        }
+        Ok(())
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -108,11 +114,11 @@ impl Seen {
         self.tools.insert(name, Entry { plan, promise, seen_at, bytes });
     }
 
-    fn forget(&mut self, tool: &str) {
-        if let Some(entry) = self.tools.remove(tool) {
-            self.order.remove(&entry.seen_at);
-            self.bytes -= entry.bytes;
-        }
+    fn forget(&mut self, tool: &str) -> Option<Entry> {
+        let entry = self.tools.remove(tool)?;
+        self.order.remove(&entry.seen_at);
+        self.bytes -= entry.bytes;
+        Some(entry)
     }
 
     fn forget_oldest(&mut self) {

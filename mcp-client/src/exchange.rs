@@ -28,6 +28,7 @@ use crate::link::{Link, Reply};
 use crate::listener::{Listener, Nobody};
 use crate::messages::Messages;
 use crate::outgoing::{Outgoing, Typed};
+use crate::pipe::Wants;
 use crate::receive::{Answer, Receiver};
 use crate::retry::only_reads;
 use crate::span;
@@ -86,7 +87,7 @@ impl Exchange<'_> {
         if let Some(slot) = slot
             && !request.has_input()
         {
-            slot.store(request, &answer.found);
+            slot.store(mode, request, &answer.found);
         }
         Ok(answer)
     }
@@ -298,8 +299,12 @@ impl Exchange<'_> {
         let reply = match &shared.link {
             Link::Http(endpoint) => Reply::Http(self.post(endpoint, &*request, body.into()).await?),
             Link::Pipe(pipe) => {
-                let logs = self.options.on_log.is_some();
-                let sent = pipe.send(&id, &body, token.clone(), logs, self.deadline);
+                let wants = Wants {
+                    token: token.clone(),
+                    logs: self.options.on_log.is_some(),
+                    changes: request.method() == request::Listen::METHOD,
+                };
+                let sent = pipe.send(&id, &body, wants, self.deadline);
                 Reply::Lines(Messages::Lines(sent.await?))
             }
         };

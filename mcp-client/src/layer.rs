@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue};
@@ -27,10 +28,10 @@ impl ClientBuilder {
     /// gets the [`CallResponse`] back. A layer that is set later goes around those that were set before. Default is
     /// none, which costs nothing.
     ///
-    /// Every call gets a clone of the service, made ready first. A page of a list is a call of its own. What a
-    /// layer fails with by itself becomes an [`Error`] that [`is_layer`](Error::is_layer). The total timeout of a call
-    /// covers all of it, and its timeout goes on while it waits. For each single HTTP request there are layers around
-    /// a [`service`](Self::service).
+    /// Every call gets a clone of the service, made ready first. A page of a list is a call of its own, from the cache as
+    /// well. What a layer fails with by itself becomes an [`Error`] that [`is_layer`](Error::is_layer). The total timeout
+    /// of a call covers all of it, and its timeout goes on until it has passed all layers on its way down. For each
+    /// single HTTP request there are layers around a [`service`](Self::service).
     ///
     /// ```
     /// use std::time::Duration;
@@ -71,6 +72,8 @@ pub struct CallRequest {
     options: Options,
     deadline: Deadline,
     opens: bool,
+    /// Says that it is no more on its way down.
+    arrived: Arc<AtomicBool>,
 }
 
 impl CallRequest {
@@ -125,6 +128,7 @@ impl CallRequest {
 
     /// Makes the call.
     async fn make(mut self) -> Result<CallResponse, Error> {
+        self.arrived.store(true, Ordering::Relaxed);
         let exchange = Exchange {
             shared: &self.shared,
             options: &mut self.options,
@@ -275,11 +279,23 @@ impl Layering<'_> {
 
     async fn through(self, request: Box<dyn Outgoing>, opens: bool) -> Result<CallResponse, Error> {
         let Self { shared, layers, options, deadline } = self;
-        // A layer that never calls what is below it must not last for ever.
-        let mut total = deadline.total_alone();
-        let shared = Arc::clone(shared);
-        let call = layers.clone().call(CallRequest { shared, request, options, deadline, opens });
-        total.race(call).await?
+        let (mut whole, mut total) = (deadline.fork(), deadline.total_alone());
+        let (shared, arrived) = (Arc::clone(shared), Arc::<AtomicBool>::default());
+        let request = CallRequest {
+            shared,
+            request,
+            options,
+            deadline,
+            opens,
+            arrived: Arc::clone(&arrived),
+        };
+        let mut call = layers.clone().call(request);
+        // A layer that never calls what is below it must not last for ever. Once that has been called, it knows best
+        // what the idle time is; the opening of a subscription has no other time.
+        match whole.race(&mut call).await {
+            Err(_) if !opens && arrived.load(Ordering::Relaxed) => total.race(call).await?,
+            made => made?,
+        }
     }
 }
 

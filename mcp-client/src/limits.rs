@@ -77,6 +77,9 @@ impl Limits {
     /// 10 lines on a byte stream that are no messages are warned of: enough to see what they are. Not
     /// configurable.
     pub const JUNK_WARNINGS: usize = 10;
+    /// 10 entries of one page of a list are warned of that are left out, since they break the rules: enough to see what
+    /// is wrong with them. Not configurable.
+    pub const LIST_WARNINGS: usize = 10;
     /// 1 KiB of a body that is no JSON-RPC is read for an error's text. Not configurable.
     pub const EXCERPT_BYTES: usize = 1024;
     /// 200 characters of a peer's text stand in an error's message: enough to recognise a page or a

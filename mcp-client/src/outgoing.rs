@@ -1,6 +1,7 @@
 //! `Outgoing`: a request on its way, its type forgotten.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::fmt;
 
 use mcp_types::{
@@ -9,6 +10,7 @@ use mcp_types::{
 };
 
 use crate::error::{Error, Fault, excerpt, undecodable};
+use crate::limits::Limits;
 use crate::receive::Found;
 use crate::salvage::salvage;
 
@@ -107,12 +109,17 @@ impl Found {
         serde_json::from_slice(&self.result).ok()
     }
 
-    /// The outcome of `R`. Entries of lists that cannot be read are left out, with a warning.
+    /// The outcome of `R`. Entries of lists that cannot be read are left out, with warnings of the first.
     ///
     /// # Errors
     /// When it is no outcome of that method.
     pub(crate) fn outcome<R: Request>(&self) -> Result<Outcome<R::Result>, Error> {
+        let broken = Cell::new(0);
         self.read::<R>(&|nth, error| {
+            broken.set(broken.get() + 1);
+            if broken.get() > Limits::LIST_WARNINGS {
+                return;
+            }
             let reason = excerpt(error.to_string().as_bytes());
             tracing::warn!(method = R::METHOD, nth, reason, "an entry is left out of a list");
         })

@@ -20,6 +20,10 @@ impl Promise {
         None
     }
 
+    pub(crate) const fn is_of(&self, _tool: &Tool) -> bool {
+        match *self {}
+    }
+
     pub(crate) const fn bytes(&self) -> usize {
         match *self {}
     }
@@ -54,6 +58,11 @@ mod checked {
             let schema = tool.output_schema.clone()?;
             let tool = tool.name.as_str().into();
             Some(Arc::new(Self { tool, schema, validator: OnceLock::new() }))
+        }
+
+        /// Whether the tool promises just this.
+        pub(crate) fn is_of(&self, tool: &Tool) -> bool {
+            tool.output_schema.as_ref().is_some_and(|schema| schema.get() == self.schema.get())
         }
 
         /// The size of its schema.

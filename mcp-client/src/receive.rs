@@ -28,6 +28,8 @@ pub(crate) struct Answer {
     /// What is known of the HTTP response, if there was one.
     pub(crate) head: Option<Head>,
     pub(crate) found: Found,
+    /// Whether it was asked for before.
+    pub(crate) is_cached: bool,
 }
 
 /// A result within the reply it came in.
@@ -69,7 +71,7 @@ impl Receiver<'_> {
             Reply::Http(response) => response,
             Reply::Lines(messages) => {
                 let found = self.read_messages(messages, id).await?;
-                return Ok(Answer { head: None, found });
+                return Ok(Answer { head: None, found, is_cached: false });
             }
         };
         let (head, body) = response.into_parts();
@@ -81,7 +83,7 @@ impl Receiver<'_> {
         match found {
             Ok(found) => {
                 let Parts { status, headers, .. } = head;
-                Ok(Answer { head: Some(Head { status, headers }), found })
+                Ok(Answer { head: Some(Head { status, headers }), found, is_cached: false })
             }
             Err(error) => Err(error.with_head(head.status, head.headers)),
         }

@@ -17,8 +17,8 @@ use crate::error::Error;
 /// said that it is busy (429, 502, 503, 504). A tool may have done its work before its answer was lost, so that only
 /// those are called again that the caller says are [idempotent](crate::Call::idempotent). Timeouts are final.
 ///
-/// What a server says in `Retry-After` is kept to; one that wants more patience than the longest pause of the
-/// backoff gets none.
+/// What a server says in `Retry-After` is kept to, where that is a number of seconds; one that wants more patience than
+/// the longest pause of the backoff gets none. A date is passed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
     times: u32,
@@ -89,6 +89,8 @@ fn may_pass(error: &Error, is_idempotent: bool) -> bool {
 
 /// What the server wants to be waited for; dates are not read, since they need a calendar and a clock that agrees.
 fn retry_after(error: &Error) -> Option<Duration> {
-    let value = error.headers()?.get(RETRY_AFTER)?.to_str().ok()?;
-    value.trim().parse().ok().map(Duration::from_secs)
+    let value = error.headers()?.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    // More seconds than can be counted are more than anybody has.
+    is_number.then(|| value.parse().map_or(Duration::MAX, Duration::from_secs))
 }

@@ -74,14 +74,23 @@ impl<'a> Slot<'a> {
         let get = |key| self.cache.shared.store.get(key).filter(serves);
         let answer = get(&self.public).or_else(|| get(&self.private))?;
         let found = Found { result: answer.result, tag: None, is_tool_error: false, promise: None };
-        Some(Answer { head: None, found })
+        Some(Answer { head: None, found, is_cached: true })
     }
 
-    /// Stores an answer that has just arrived, if it may be.
-    pub(crate) fn store(self, request: &dyn Outgoing, found: &Found) {
+    /// Stores an answer that has just arrived, if it may be. One that may not takes the place of one that is fresh all
+    /// the same, where that was not asked for.
+    pub(crate) fn store(self, mode: Mode, request: &dyn Outgoing, found: &Found) {
         let hint = serde_json::from_slice::<CacheHint>(&found.result).unwrap_or_default();
+        if hint.ttl_ms == 0 {
+            if mode == Mode::Refresh {
+                let _drops = self.cache.drops();
+                let store = &self.cache.shared.store;
+                store.remove(&|key| *key == self.public || *key == self.private);
+            }
+            return;
+        }
         // What cannot be decoded now could not be later.
-        if hint.ttl_ms == 0 || !request.is_complete(found) {
+        if !request.is_complete(found) {
             return;
         }
         let drops = self.cache.drops();

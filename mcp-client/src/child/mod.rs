@@ -4,6 +4,7 @@ mod group;
 mod restart;
 mod stderr;
 
+use std::future::Future;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -77,6 +78,16 @@ impl Process {
         let mut ended = self.ended.clone();
         // Nobody is left to say so when the runtime shuts down, which kills it.
         let _ = ended.wait_for(|ended| *ended).await;
+    }
+
+    /// Resolves when it has ended and all that it wrote had time to be read. What it has started may have left its
+    /// group and hold its standard output open, so that this need not end by itself.
+    pub(crate) fn gone(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut ended = self.ended.clone();
+        async move {
+            let _ = ended.wait_for(|ended| *ended).await;
+            tokio::time::sleep(Limits::STREAM_END).await;
+        }
     }
 }
 

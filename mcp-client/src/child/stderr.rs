@@ -1,5 +1,6 @@
 //! What a server's process writes to its standard error. Specification: stdio.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::BytesMut;
@@ -15,10 +16,17 @@ pub(super) async fn read<R: AsyncRead + Unpin>(mut stderr: R, callback: Option<S
     let mut buffer = BytesMut::new();
     let tell = |line: &[u8]| {
         let line = String::from_utf8_lossy(line);
-        match &callback {
-            // One that panicked with a line may still take the next.
-            Some(callback) => callback.lock().unwrap_or_else(PoisonError::into_inner)(&line),
-            None => tracing::debug!(%line, "the server's standard error"),
+        let Some(callback) = &callback else {
+            tracing::debug!(%line, "the server's standard error");
+            return;
+        };
+        // One that panicked with a line may still take the next. Were nobody left to read, the process would be killed
+        // by what it writes.
+        let told = catch_unwind(AssertUnwindSafe(|| {
+            callback.lock().unwrap_or_else(PoisonError::into_inner)(&line);
+        }));
+        if told.is_err() {
+            tracing::warn!("what is called with a server's standard error has panicked");
         }
     };
     loop {

@@ -18,7 +18,9 @@ use crate::future::BoxFuture;
 
 /// The changes that a subscription tells of, as they come. Made by awaiting a [`Listen`](super::Listen).
 ///
-/// It is a [`Stream`] as well. Nothing is read but by [`next`](Self::next) and as of a stream: what the server sends meanwhile waits, first here, then there.
+/// It is a [`Stream`] as well. Nothing is read but by [`next`](Self::next) and as of a stream: what the server sends
+/// meanwhile waits, first here, then there. Over a byte stream, which others use too, only so much
+/// [waits](crate::Limits::PIPE_MESSAGES): one that is not read in time is lost.
 /// Dropping it ends the subscription: on HTTP its stream is closed, which is all the server is told.
 /// Specification: Subscriptions, Cancellation.
 #[must_use = "dropping it ends the subscription"]
@@ -65,6 +67,16 @@ impl Changes {
 
     /// The same as one poll.
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Change>> {
+        // Whoever reads in a loop must not be held by a server that always has more.
+        let turn = ready!(tokio::task::coop::poll_proceed(cx));
+        let polled = self.advance(cx);
+        if polled.is_ready() {
+            turn.made_progress();
+        }
+        polled
+    }
+
+    fn advance(&mut self, cx: &mut Context<'_>) -> Poll<Option<Change>> {
         loop {
             match &mut self.state {
                 State::Ended(_) => return Poll::Ready(None),

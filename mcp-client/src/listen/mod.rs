@@ -49,7 +49,7 @@ impl Listen {
 
     /// Counts the stream as lost when nothing at all has arrived for that long, keep-alive comments included.
     /// Default is never. Give it a few times the interval at which the server sends them, or it is lost
-    /// for no reason; many do every 15 s.
+    /// for no reason; many do every 15 s. It has no effect over a byte stream, which has no such comments.
     pub fn lost_after(self, silence: Duration) -> Self {
         self.set(|opening| opening.watch = Some(silence))
     }

@@ -21,7 +21,7 @@ use crate::outgoing::{Outgoing, Typed};
 use crate::receive::Answer;
 
 /// A list that is read, and how far it was.
-pub(super) struct List<R: Request> {
+pub(crate) struct List<R: Request> {
     client: Client,
     options: Options,
     finish: Finish<R::Result>,
@@ -34,7 +34,7 @@ impl<R> List<R>
 where
     R: Request<Params = PaginatedParams, Result: Page> + 'static,
 {
-    pub(super) fn new(
+    pub(crate) fn new(
         client: Client,
         params: Result<PaginatedParams, Error>,
         options: Options,
@@ -55,7 +55,7 @@ where
     }
 
     /// Reads all of it.
-    pub(super) fn collect(mut self) -> Collecting<R> {
+    pub(crate) fn collect(mut self) -> Collecting<R> {
         Box::pin(async move {
             let mut deadline = Deadline::start(self.options.timeouts);
             let first = match self.next.take() {
@@ -63,7 +63,9 @@ where
                 Some(Err(error)) => return Err(error),
                 None => return Ok(Vec::new()),
             };
-            let uses_cache = self.options.cache == Mode::Use;
+            let shared = self.client.shared();
+            // What layers make of a call decides what it may be served, so that they have to see each page.
+            let uses_cache = self.options.cache == Mode::Use && shared.layers.is_none();
             if uses_cache {
                 if let Some(items) = self.cached(&first, Duration::ZERO) {
                     return Ok(items);
@@ -72,12 +74,17 @@ where
             }
             self.restart(&first);
             let (mut items, mut restarted) = (Vec::new(), false);
-            let shared = self.client.shared();
             let limit = shared.limits.body;
             while let Some(page) = self.step(&mut deadline).await {
                 match page {
                     Ok(_) if self.seen.bytes > limit => {
                         return Err(Error::new(Kind::TooLarge { what: "the list", limit }));
+                    }
+                    // Pages of different age do not make a list.
+                    Ok(_) if self.seen.is_mixed() => {
+                        self.options.cache = Mode::Refresh;
+                        items.clear();
+                        self.restart(&first);
                     }
                     Ok(page) => items.extend(page.into_items()),
                     Err(error) if !restarted && self.seen.count > 0 && is_refused(&error) => {
@@ -86,7 +93,7 @@ where
                         items.clear();
                         self.restart(&first);
                     }
-                    // Nothing of it is new: pages of different age do not make a list.
+                    // Nothing of it is new yet.
                     Err(error) if uses_cache && !restarted && self.seen.count == 0 => {
                         return self.stand_in(&first, error);
                     }
@@ -154,7 +161,8 @@ where
     /// Turns to the next page.
     fn turn(&mut self, answer: Result<Answer, Error>) -> Result<R::Result, Error> {
         let page = answer.and_then(|answer| {
-            let Answer { head, found } = answer;
+            let Answer { head, found, is_cached } = answer;
+            self.seen.cached += usize::from(is_cached);
             self.seen.bytes = self.seen.bytes.saturating_add(found.result.len());
             (self.finish)(&self.client, &found).map_err(|error| error.with_head_of(head))
         });
@@ -218,10 +226,17 @@ struct Seen {
     cursors: HashSet<u64>,
     hasher: RandomState,
     count: usize,
+    /// How many of them were cached.
+    cached: usize,
     bytes: usize,
 }
 
 impl Seen {
+    /// Whether some were cached and others are new.
+    const fn is_mixed(&self) -> bool {
+        self.cached != 0 && self.cached != self.count
+    }
+
     /// Lets the cursor of the next page through.
     fn admit<'a>(&mut self, next: Option<&'a Cursor>) -> Result<Option<&'a Cursor>, Error> {
         self.count += 1;

@@ -14,7 +14,7 @@ use crate::call::{Finish, Options};
 use crate::client::Client;
 use crate::error::Error;
 use crate::future::BoxFuture;
-use list::List;
+pub(crate) use list::List;
 
 /// The pages of a list, each read when it is asked for. Made by [`Call::pages`](crate::Call::pages).
 ///
@@ -55,13 +55,6 @@ where
         finish: Finish<R::Result>,
     ) -> Self {
         Self { list: Some(List::new(client, params, options, finish)), reading: None }
-    }
-
-    pub(crate) fn collect(self) -> Collecting<R> {
-        match self.list {
-            Some(list) => list.collect(),
-            None => Box::pin(async { Ok(Vec::new()) }),
-        }
     }
 
     /// Reads the next page; `None` behind the last, and behind an error that is not worth another try.

@@ -1,12 +1,12 @@
 //! `Connection`: one byte stream, from its beginning to its end. Specification: stdio.
 
+use std::future::{Future, pending};
+use std::pin::pin;
 use std::sync::{Arc, Weak};
 
 use bytes::BytesMut;
 use mcp_transport::line::{self, Decoder};
-use mcp_types::{
-    CancelledParams, Notification, NotificationMessage, ProgressToken, RequestId, notification,
-};
+use mcp_types::{CancelledParams, Notification, NotificationMessage, RequestId, notification};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -14,10 +14,11 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::inbox::{End, Inbox};
-use super::routes::{Route, Routes};
+use super::routes::{Route, Routes, Wants};
 use crate::child::{Process, ToSpawn};
 use crate::deadline::Deadline;
 use crate::error::{Error, Kind};
+use crate::future::first;
 use crate::limits::Limits;
 
 /// A connection of lines. Its two tasks, one for each direction, end with it.
@@ -57,13 +58,28 @@ impl Connection {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
+        Self::until(pending(), reader, writer, limit, end)
+    }
+
+    /// The same, which ends at the latest when `gone` does.
+    fn until<R, W>(
+        gone: impl Future<Output = ()> + Send + 'static,
+        reader: R,
+        writer: W,
+        limit: usize,
+        end: End,
+    ) -> Result<Self, Error>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
         let runtime = Handle::try_current().map_err(|error| {
             Error::usage("a client over a byte stream is made within a Tokio runtime")
                 .caused_by(error)
         })?;
         let routes = Arc::new(Routes::new(end));
         let (lines, to_write) = mpsc::unbounded_channel();
-        let reader = runtime.spawn(read(reader, Arc::clone(&routes), limit));
+        let reader = runtime.spawn(read(reader, gone, Arc::clone(&routes), limit));
         runtime.spawn(write(writer, to_write, Arc::downgrade(&routes)));
         let shared = Shared {
             lines,
@@ -80,7 +96,7 @@ impl Connection {
     /// When it cannot be started, and outside of a Tokio runtime.
     pub(super) fn spawn(server: &mut ToSpawn, limit: usize, end: End) -> Result<Self, Error> {
         let (process, (reader, writer)) = server.spawn()?;
-        let connection = Self::new(reader, writer, limit, end)?;
+        let connection = Self::until(process.gone(), reader, writer, limit, end)?;
         Ok(Self { process: Some(process), ..connection })
     }
 
@@ -114,14 +130,13 @@ impl Connection {
         &self,
         id: &RequestId,
         request: &[u8],
-        token: Option<ProgressToken>,
-        wants_logs: bool,
+        wants: Wants,
         deadline: &mut Deadline,
     ) -> Result<PipeReply, Error> {
         let room = deadline.race(Arc::clone(&self.shared.room).acquire_owned()).await?;
         let room = room.map_err(|error| Error::new(Kind::Closed).caused_by(error))?;
         let inbox = Arc::new(Inbox::default());
-        let route = Route { inbox: Arc::clone(&inbox), token, wants_logs };
+        let route = Route { inbox: Arc::clone(&inbox), wants };
         self.shared.routes.open(id.clone(), route)?;
         let reply = PipeReply { id: id.clone(), inbox, shared: Arc::clone(&self.shared) };
         let mut bytes = Vec::with_capacity(request.len() + 1);
@@ -170,17 +185,23 @@ impl Drop for PipeReply {
     }
 }
 
-/// Hands what arrives to whom it is for, until the end.
-async fn read<R: AsyncRead + Unpin>(mut reader: R, routes: Arc<Routes>, limit: usize) {
+/// Hands what arrives to whom it is for, until the end, or until what wrote it is gone.
+async fn read<R: AsyncRead + Unpin>(
+    mut reader: R,
+    gone: impl Future<Output = ()>,
+    routes: Arc<Routes>,
+    limit: usize,
+) {
+    let mut gone = pin!(gone);
     let mut decoder = Decoder::new(limit);
     let mut buffer = BytesMut::new();
     let mut junk = 0;
     let reason = loop {
         buffer.reserve(READ_BYTES);
-        match reader.read_buf(&mut buffer).await {
-            Ok(0) => break None,
-            Ok(_) => decoder.push(buffer.split().freeze()),
-            Err(error) => break Some(error),
+        match first(reader.read_buf(&mut buffer), &mut gone).await {
+            Some(Ok(0)) | None => break None,
+            Some(Ok(_)) => decoder.push(buffer.split().freeze()),
+            Some(Err(error)) => break Some(error),
         }
         while let Some(line) = decoder.next() {
             routes.take(line, &mut junk);

@@ -8,7 +8,7 @@ mod routes;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_types::{ProgressToken, RequestId};
+use mcp_types::RequestId;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::child::{Restart, ToSpawn};
@@ -19,6 +19,7 @@ use connection::Connection;
 pub(crate) use connection::PipeReply;
 use inbox::End;
 use revival::Revival;
+pub(crate) use routes::Wants;
 
 /// The way to a server over lines.
 pub(crate) struct Pipe {
@@ -90,8 +91,7 @@ impl Pipe {
         &self,
         id: &RequestId,
         request: &[u8],
-        token: Option<ProgressToken>,
-        wants_logs: bool,
+        wants: Wants,
         deadline: &mut Deadline,
     ) -> Result<PipeReply, Error> {
         let mut connection = self.current()?;
@@ -100,7 +100,7 @@ impl Pipe {
         {
             connection = deadline.race(revival.revive(self)).await??;
         }
-        connection.send(id, request, token, wants_logs, deadline).await
+        connection.send(id, request, wants, deadline).await
     }
 
     /// The connection, which may have ended.

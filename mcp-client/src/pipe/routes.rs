@@ -16,8 +16,17 @@ use crate::limits::Limits;
 /// Where messages for one request go.
 pub(super) struct Route {
     pub(super) inbox: Arc<Inbox>,
-    pub(super) token: Option<ProgressToken>,
-    pub(super) wants_logs: bool,
+    pub(super) wants: Wants,
+}
+
+/// What a request gets besides its response.
+pub(crate) struct Wants {
+    /// Progress that carries this token.
+    pub(crate) token: Option<ProgressToken>,
+    /// Log messages, which do not say whose they are.
+    pub(crate) logs: bool,
+    /// Changes, until the server cancels the subscription.
+    pub(crate) changes: bool,
 }
 
 /// The requests that wait for their response.
@@ -120,7 +129,7 @@ impl Routes {
             Some(NotificationMethod::Progress) => {
                 let token = params.get("progressToken").and_then(decode::<ProgressToken>);
                 let mut routes = table.routes.values();
-                let route = routes.find(|route| token.is_some() && route.token == token);
+                let route = routes.find(|route| token.is_some() && route.wants.token == token);
                 if let Some(route) = route {
                     // The next one says more.
                     route.inbox.push(raw.clone());
@@ -128,13 +137,16 @@ impl Routes {
             }
             // It does not say which request it is about.
             Some(NotificationMethod::LogMessage) => {
-                for route in table.routes.values().filter(|route| route.wants_logs) {
+                for route in table.routes.values().filter(|route| route.wants.logs) {
                     route.inbox.push(raw.clone());
                 }
             }
-            // The server has ended a subscription, which is no longer to be cancelled then.
+            // The server has ended a subscription, which is no longer to be cancelled then. Nothing else is its to
+            // cancel. Specification: Cancellation, Behavior Requirements, Error Handling.
             Some(NotificationMethod::Cancelled) => {
                 let id = params.get("requestId").and_then(decode::<RequestId>);
+                let id =
+                    id.filter(|id| table.routes.get(id).is_some_and(|route| route.wants.changes));
                 if let Some(route) = id.and_then(|id| table.routes.remove(&id)) {
                     route.inbox.answer(raw.clone());
                 }

@@ -1,6 +1,6 @@
 //! Lists with entries that cannot be read.
 
-use mcp_client::Client;
+use mcp_client::{Client, Limits};
 
 use crate::support::{Log, Reply, Server, hear, result};
 
@@ -88,5 +88,20 @@ async fn a_broken_list_is_an_error() {
         let server = Server::start([Reply::json(&result(list))]).await;
         let error = server.client().list_prompts().await.unwrap_err();
         assert!(error.is_protocol(), "{list}: {error:?}");
+    }
+}
+
+// However many there are: what a server can let grow is bounded.
+#[tokio::test]
+async fn warnings_of_broken_entries_are_bounded() {
+    let header = r#"{"name":"h","inputSchema":{"type":"object","properties":{"p":{"type":"number","x-mcp-header":"P"}}}}"#;
+    for (list, broken) in [("tools", "0"), ("tools", header), ("prompts", "{}")] {
+        let page = format!(r#"{{"{list}":[{}{broken}]}}"#, format!("{broken},").repeat(5000));
+        let server = Server::start([Reply::json(&result(&page))]).await;
+        let log = Log::default();
+        let guard = hear(log.clone());
+        assert!(names(&server.client(), list).await.is_empty());
+        drop(guard);
+        assert_eq!(log.warnings().len(), Limits::LIST_WARNINGS);
     }
 }

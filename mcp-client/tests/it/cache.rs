@@ -105,6 +105,20 @@ async fn a_call_can_do_without() {
 }
 
 // K5: what differs in method or parameters is another answer.
+// What is new and not to be kept leaves nothing that is older.
+#[tokio::test]
+async fn what_is_refreshed_is_not_served_any_more() {
+    for scope in ["", r#","cacheScope":"public""#] {
+        let keep = |name| json(page(name, &format!(r#","ttlMs":9000{scope}"#)));
+        let memory = Memory::new([keep("0"), json(page("1", "")), keep("2")]);
+        let client = memory.client();
+        assert_eq!([listed(&client).await, listed(&client).await], ["0", "0"]);
+        let list = client.list_prompts().refresh_cache().await.unwrap();
+        assert_eq!(name(&list), "1");
+        assert_eq!([listed(&client).await, listed(&client).await], ["2", "2"]);
+    }
+}
+
 #[tokio::test]
 async fn the_key_is_method_and_parameters() {
     let contents = |text| {

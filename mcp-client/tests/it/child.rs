@@ -295,3 +295,41 @@ async fn a_process_that_only_falls_silent_is_replaced() {
     assert_eq!(starts(&file), 2);
     alive.all_gone().await;
 }
+
+// What a callback does with a line is no affair of the process, nor of its calls.
+#[tokio::test]
+async fn a_callback_that_panics_harms_nobody() {
+    let (lines, mut heard) = mpsc::unbounded_channel();
+    let chatty = SERVE.replace("n=$((n + 1))", "n=$((n + 1)); echo $n >&2 || exit");
+    let client = ClientBuilder::spawn(shell(&chatty))
+        .on_stderr(move |line| {
+            lines.send(line.to_owned()).unwrap();
+            panic!("{line}");
+        })
+        .build()
+        .unwrap();
+    for nth in 1..=3 {
+        assert_eq!(call(&client).await.unwrap(), "ok");
+        assert_eq!(heard.recv().await.unwrap(), nth.to_string());
+    }
+}
+
+// A process may leave others behind that its group does not reach, with its standard output in their hands.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_process_is_gone_whoever_holds_its_output() {
+    // It ends with the folder of the test.
+    let holder = r#"setsid sh -c 'while test -e "$0"; do sleep 0.1; done' "$0" &"#;
+    for restarts in [false, true] {
+        let folder = Folder::new(&format!("held-{restarts}"));
+        let file = folder.file("starts");
+        let builder = mortal(&format!("echo >> $0; {holder} {MORTAL}"), &file);
+        let builder = if restarts { builder.restart(quickly(5)) } else { builder };
+        let client = builder.timeout(Duration::from_secs(20)).build().unwrap();
+        assert_eq!(call(&client).await.unwrap(), "ok");
+        let error = client.call_tool("die", ()).await.unwrap_err();
+        assert!(error.is_transport(), "{error:?}");
+        assert_eq!(call(&client).await.is_ok(), restarts);
+        client.close().await;
+    }
+}

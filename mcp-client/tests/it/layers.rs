@@ -245,6 +245,7 @@ async fn waiting_in_a_layer_is_waiting() {
     // What waited for too long is not made any more, though it could be.
     let waiting = client.call_tool("t", ()).timeout(4 * second);
     assert!(waiting.await.unwrap_err().is_timeout());
+    assert_eq!(since.elapsed(), 8 * second);
     assert!(first.await.unwrap().unwrap_err().is_timeout());
     assert_eq!(call(&client).await.unwrap(), "ok");
 }
@@ -308,4 +309,140 @@ async fn waiting_for_a_turn_counts_and_the_user_holds_none() {
     let waiting = tokio::time::timeout(second, client.call_tool("t", ()).into_future());
     waiting.await.unwrap_err();
     assert!(first.await.unwrap().unwrap_err().is_timeout());
+}
+
+/// A layer that is a function.
+#[derive(Clone)]
+struct Calling<F>(F);
+
+impl<F, Fut> Service<CallRequest> for Calling<F>
+where
+    F: Fn(CallRequest) -> Fut,
+    Fut: Future<Output = Result<CallResponse, CallError>>,
+{
+    type Response = CallResponse;
+    type Error = CallError;
+    type Future = Fut;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: CallRequest) -> Fut {
+        (self.0)(request)
+    }
+}
+
+/// Never makes a call.
+#[derive(Clone)]
+struct Black {
+    hole: Arc<Mutex<Vec<CallRequest>>>,
+    is_ready: bool,
+    keeps: bool,
+}
+
+impl Service<CallRequest> for Black {
+    type Response = CallResponse;
+    type Error = CallError;
+    type Future = std::future::Pending<Result<CallResponse, CallError>>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
+        if self.is_ready { Poll::Ready(Ok(())) } else { Poll::Pending }
+    }
+
+    fn call(&mut self, request: CallRequest) -> Self::Future {
+        if self.keeps {
+            self.hole.lock().unwrap().push(request);
+        }
+        std::future::pending()
+    }
+}
+
+// A layer that is never ready, keeps a call, or drops it, lasts no longer than a server that does not answer.
+#[tokio::test(start_paused = true)]
+async fn no_layer_lasts_for_ever() {
+    let second = Duration::from_secs(1);
+    for (is_ready, keeps) in [(false, false), (true, false), (true, true)] {
+        let black = Black { hole: Arc::default(), is_ready, keeps };
+        let client = Memory::new([]).builder().layer(layer_fn(move |_| black.clone()));
+        let client = client.timeout(7 * second).build().unwrap();
+        let since = Instant::now();
+        assert!(call(&client).await.unwrap_err().is_timeout());
+        assert!(client.list_prompts().all().await.unwrap_err().is_timeout());
+        let listen = client.listen(SubscriptionFilter::new().tools());
+        assert!(listen.await.unwrap_err().is_timeout());
+        assert_eq!(since.elapsed(), 21 * second);
+    }
+}
+
+// A layer that calls the client again holds no turn meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_layer_may_call_the_client() {
+    let ok = || ("application/json", vec![Piece::Data(result(OK))]);
+    let memory = Memory::new([ok(), ok()]);
+    let inner = memory.builder().max_in_flight(1).build().unwrap();
+    let client = memory.builder().max_in_flight(1).layer(layer_fn(move |below: CallService| {
+        let inner = inner.clone();
+        Calling(move |request: CallRequest| {
+            let (mut below, inner) = (below.clone(), inner.clone());
+            async move {
+                call(&inner).await?;
+                below.call(request).await
+            }
+        })
+    }));
+    assert_eq!(call(&client.build().unwrap()).await.unwrap(), "ok");
+}
+
+// What layers make of a call decides what it may be served, of a list that is read as a whole as well.
+#[tokio::test]
+async fn lists_from_the_cache_pass_the_layers() {
+    let page = |name: &str, more: &str| {
+        let page = format!(r#"{{"prompts":[{{"name":"{name}"}}],"ttlMs":3600000{more}}}"#);
+        Reply::json(&result(&page))
+    };
+    let more = r#","nextCursor":"2""#;
+    let server = Server::start([
+        page("a1", more),
+        page("a2", ""),
+        page("b1", more),
+        page("b2", ""),
+        // The first page is asked for anew, and is not to be kept.
+        Reply::json(&result(r#"{"prompts":[],"nextCursor":"2"}"#)),
+        // So it is once more, and what is in the cache does not go with it.
+        page("b3", more),
+        page("b4", more),
+        page("b5", ""),
+    ])
+    .await;
+    let passed = Arc::<Mutex<usize>>::default();
+    let counted = Arc::clone(&passed);
+    // Says who calls by a header, so that private answers are those of each caller alone.
+    let client = server.builder().layer(layer_fn(move |below: CallService| {
+        let passed = Arc::clone(&passed);
+        Calling(move |mut request: CallRequest| {
+            *passed.lock().unwrap() += 1;
+            if let Some(Caller(name)) = request.extensions().get().cloned() {
+                request.set_header("authorization", name).unwrap();
+            }
+            below.clone().call(request)
+        })
+    }));
+    let client = client.build().unwrap();
+    let all = |caller: Option<&'static str>| {
+        let call = client.list_prompts();
+        let call = if let Some(name) = caller { call.extension(Caller(name)) } else { call };
+        async {
+            call.all().await.unwrap().into_iter().map(|prompt| prompt.name).collect::<String>()
+        }
+    };
+    assert_eq!(all(None).await, "a1a2");
+    assert_eq!(all(Some("bob")).await, "b1b2");
+    assert_eq!([all(None).await, all(Some("bob")).await], ["a1a2", "b1b2"]);
+    assert_eq!((server.requests().len(), *counted.lock().unwrap()), (4, 8));
+
+    client.list_prompts().extension(Caller("bob")).refresh_cache().await.unwrap();
+    assert_eq!(all(Some("bob")).await, "b4b5");
+    assert_eq!([all(None).await, all(Some("bob")).await], ["a1a2", "b4b5"]);
+    assert_eq!(server.requests().len(), 8);
 }

@@ -289,3 +289,21 @@ async fn changes_are_a_stream() {
     assert!(item(&mut changes).await.is_none());
     assert!(matches!(changes.end(), Some(End::Graceful)));
 }
+
+// A server that always has more leaves the thread to others now and then.
+#[tokio::test]
+async fn a_flood_of_changes_holds_up_nobody() {
+    let ack = notification("subscriptions/acknowledged", r#","notifications":{}"#);
+    let change = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    let flood = Piece::Flood(format!("data: {change}\n\n"));
+    let client = Memory::sse(vec![Piece::event(&ack), flood]).client();
+    let mut changes = client.listen(filter()).await.unwrap();
+    let reading = async { while changes.next().await.is_some() {} };
+    tokio::time::timeout(Duration::from_millis(20), reading).await.unwrap_err();
+    let reading = async { while item(&mut changes).await.is_some() {} };
+    tokio::time::timeout(Duration::from_millis(20), reading).await.unwrap_err();
+    changes.close();
+    for _ in 0..3 {
+        assert!(changes.next().await.is_none() && item(&mut changes).await.is_none());
+    }
+}

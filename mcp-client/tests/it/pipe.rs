@@ -313,6 +313,28 @@ async fn subscriptions_share_the_stream() {
     assert_eq!(peer.line().await, None);
 }
 
+// Specification: Cancellation, Behavior Requirements: nothing else is the server's to cancel.
+#[tokio::test]
+async fn a_server_cancels_subscriptions_alone() {
+    let (client, mut peer) = Peer::client();
+    let serve = async {
+        for _ in 0..2 {
+            let id = peer.message().await["id"].clone();
+            for params in
+                [format!(r#"{{"requestId":{id}}}"#), "{}".into(), r#"{"requestId":[]}"#.into()]
+            {
+                peer.notify("cancelled", &params).await;
+            }
+            peer.answer(&id, &OK.replace("content", r#"prompts":[],"content"#)).await;
+        }
+    };
+    let calls = async {
+        call(&client).await.unwrap();
+        client.list_prompts().await.unwrap();
+    };
+    tokio::join!(calls, serve);
+}
+
 #[tokio::test]
 async fn a_subscription_ends_with_its_response() {
     let (client, mut peer) = Peer::client();

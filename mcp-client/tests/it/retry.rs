@@ -125,7 +125,7 @@ async fn without_a_connection_every_call_is_made_again() {
 
 #[tokio::test]
 async fn retry_after_is_kept_to() {
-    let busy = |seconds| Reply::head("503 Busy", &format!("retry-after: {seconds}\r\n"), "");
+    let busy = |seconds: &str| Reply::head("503 Busy", &format!("retry-after: {seconds}\r\n"), "");
     let backoff = Backoff::new().first(Duration::ZERO).most(Duration::from_secs(2));
     let retry = Retry::new().backoff(backoff);
     let server = Server::start([busy("1"), Reply::json(&result(PROMPTS))]).await;
@@ -134,9 +134,18 @@ async fn retry_after_is_kept_to() {
     client.list_prompts().await.unwrap();
     assert!(since.elapsed() >= Duration::from_secs(1));
 
-    let server = Server::start([busy("3"), Reply::json(&result(PROMPTS))]).await;
-    let client = server.builder().retry(retry).build().unwrap();
-    assert!(client.list_prompts().await.is_err());
+    // Years as well, however many digits they have.
+    for years in ["3", "99999999999", "18446744073709551616", &"9".repeat(1000)] {
+        let server = Server::start([busy(years), Reply::json(&result(PROMPTS))]).await;
+        let client = server.builder().retry(retry).build().unwrap();
+        assert!(client.list_prompts().await.is_err(), "{years}");
+    }
+    // What is no number of seconds says nothing.
+    for nothing in ["-1", "+1000", "", "1e9", "0.5", "Fri, 31 Dec 9999 23:59:59 GMT"] {
+        let server = Server::start([busy(nothing), Reply::json(&result(PROMPTS))]).await;
+        let client = server.builder().retry(retry).build().unwrap();
+        client.list_prompts().await.unwrap();
+    }
 }
 
 // The callbacks of a call go on hearing, whichever attempt it is.

@@ -145,3 +145,18 @@ async fn a_result_that_is_too_large_to_be_checked_is_refused() {
     let error = client.call_tool("t", ()).await.unwrap_err();
     assert_eq!(faults(&error), [(String::new(), "must have at most 200000 values".to_owned())]);
 }
+
+// A list that says the same again costs no second compilation, nor a second warning.
+#[tokio::test]
+async fn a_list_that_says_the_same_changes_nothing() {
+    let unusable = r#"{"$ref":"http://127.0.0.1:1/schema.json"}"#;
+    let (_server, client) = knowing(unusable, [gives(""), list(unusable), gives("")]).await;
+    let log = Log::default();
+    let guard = hear(log.clone());
+    client.call_tool("t", ()).await.unwrap();
+    client.list_tools().await.unwrap();
+    client.list_tools().refresh_cache().await.unwrap();
+    client.call_tool("t", ()).await.unwrap();
+    drop(guard);
+    assert_eq!(log.warnings().len(), 1, "{:?}", log.warnings());
+}

@@ -18,12 +18,46 @@ use crate::tape::{Elements, Members, Tape, Token};
 #[derive(Debug)]
 pub(super) struct Instance<'t> {
     tape: &'t Tape<'t>,
+    prices: Prices,
     steps: Cell<u32>,
 }
 
+/// What a schema makes cost more than one step, since it is done without a look at a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prices {
+    /// Steps for a value that is gone to.
+    visit: usize,
+    /// How often a member's name may be judged.
+    names: usize,
+    /// Steps for a byte of text, over what any text costs.
+    byte: usize,
+}
+
+impl Prices {
+    /// Where each value may be judged so often, and the name of each member, and a byte of text costs so much.
+    pub(super) fn new(judgements: usize, names: usize, byte: usize) -> Self {
+        Self { visit: judgements / JUDGEMENTS_PER_STEP, names, byte }
+    }
+
+    fn text(self, text: &str) -> usize {
+        (text.len() / BYTES_PER_STEP).saturating_add(text.len().saturating_mul(self.byte))
+    }
+
+    /// Going to a member.
+    fn member(self, name: &str) -> usize {
+        self.visit.saturating_add(self.names.saturating_mul(self.text(name)))
+    }
+}
+
+/// Subschemas that have nothing to say are applied in the time of one other step.
+const JUDGEMENTS_PER_STEP: usize = 128;
+
+/// Bytes of text that are matched in the time of one other step.
+const BYTES_PER_STEP: usize = 8;
+
 impl<'t> Instance<'t> {
-    pub(super) fn new(tape: &'t Tape<'t>, steps: u32) -> Self {
-        Self { tape, steps: Cell::new(steps) }
+    pub(super) fn new(tape: &'t Tape<'t>, prices: Prices, steps: u32) -> Self {
+        Self { tape, prices, steps: Cell::new(steps) }
     }
 
     /// The whole text as a value.
@@ -157,8 +191,13 @@ impl<'a> json::Node<'a, TapeJson> for Node<'a> {
         }
     }
 
+    // Who asks for it reads all of it, which no look at the value alone pays for.
     fn as_string(&self) -> Option<Cow<'a, str>> {
-        self.token().text().map(Cow::Borrowed)
+        let text = self.token().text()?;
+        match self {
+            Node::At(instance, _) if !instance.spend(instance.prices.text(text)) => None,
+            _ => Some(Cow::Borrowed(text)),
+        }
     }
 
     fn as_number(&self) -> Option<Written<'a>> {
@@ -301,8 +340,9 @@ impl<'a> Iterator for Inside<'a, Elements<'a>> {
     type Item = Node<'a>;
 
     fn next(&mut self) -> Option<Node<'a>> {
-        let at = self.positions.next().filter(|_| !self.instance.is_spent())?;
-        Some(Node::At(self.instance, at))
+        let at = self.positions.next()?;
+        let is_paid = self.instance.spend(self.instance.prices.visit);
+        is_paid.then_some(Node::At(self.instance, at))
     }
 }
 
@@ -310,8 +350,9 @@ impl<'a> Iterator for Inside<'a, Members<'a>> {
     type Item = (&'a str, Node<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (key, at) = self.positions.next().filter(|_| !self.instance.is_spent())?;
-        Some((key, Node::At(self.instance, at)))
+        let (key, at) = self.positions.next()?;
+        let is_paid = self.instance.spend(self.instance.prices.member(key));
+        is_paid.then_some((key, Node::At(self.instance, at)))
     }
 }
 

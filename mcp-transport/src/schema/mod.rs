@@ -23,7 +23,8 @@ use mcp_types::RawJson;
 use serde_json::{Map, Value};
 
 pub use self::fault::{Fault, Faults};
-use self::instance::{Instance, TapeJson};
+use self::instance::{Instance, Prices, TapeJson};
+use self::survey::Met;
 use crate::limits::MAX_DEPTH;
 use crate::tape::{MAX_VALUES, Tape, TapeError};
 
@@ -42,6 +43,10 @@ pub const MAX_SUBSCHEMAS: usize = 4096;
 /// Generated schemas have three or four.
 pub const MAX_CHAIN: usize = 64;
 
+/// How often subschemas judge one and the same value: a subschema counts for every way of references and of `allOf` and
+/// the like that leads to it, of which a few lines can make more than can be gone. Large unions have some hundred.
+pub const MAX_JUDGEMENTS: usize = 16 * 1024;
+
 /// Bytes of an instance. Most servers take less in one message.
 pub const MAX_INSTANCE_BYTES: usize = 16 * 1024 * 1024;
 
@@ -49,8 +54,12 @@ pub const MAX_INSTANCE_BYTES: usize = 16 * 1024 * 1024;
 /// repetitions of "any letter".
 pub const MAX_PATTERN_BYTES: usize = 2 * 1024 * 1024;
 
+/// Bytes of one compiled regular expression of a peer's schema: enough for two hundred repetitions of "any letter". In
+/// the worst case every byte of a text costs a look at every byte of it.
+pub const MAX_FOREIGN_PATTERN_BYTES: usize = 1024 * 1024;
+
 /// Bytes of all compiled regular expressions of a peer's schema: a thousand simple ones fit in.
-pub const MAX_FOREIGN_PATTERN_BYTES: usize = 8 * 1024 * 1024;
+pub const MAX_ALL_FOREIGN_PATTERN_BYTES: usize = 8 * 1024 * 1024;
 
 /// A schema, ready to judge. Compile it once: that takes milliseconds, validation microseconds.
 pub struct Validator(Compiled);
@@ -63,6 +72,7 @@ enum Compiled {
     Schema {
         validator: Box<jsonschema::Validator<TapeJson>>,
         max_depth: usize,
+        prices: Prices,
     },
 }
 
@@ -74,24 +84,31 @@ impl Validator {
     /// that is not in it, has a regular expression that cannot be matched in linear time, or is larger than
     /// the limits of this module.
     pub fn compile(schema: &RawJson) -> Result<Self, SchemaFault> {
-        Self::compile_with(schema, |_| MAX_PATTERN_BYTES)
+        Self::compile_with(schema, |_| vec![(MAX_PATTERN_BYTES, 0)])
     }
 
     /// Compiles a schema that a peer wrote. All its regular expressions together get no more memory than a few of
-    /// those of [`compile`](Self::compile), and so no more time to be compiled.
+    /// those of [`compile`](Self::compile), and so no more time to be compiled; and the larger they are, the less text is
+    /// judged.
     ///
     /// # Errors
     /// As of [`compile`](Self::compile).
     pub fn compile_foreign(schema: &RawJson) -> Result<Self, SchemaFault> {
-        Self::compile_with(schema, |schema| {
-            (MAX_FOREIGN_PATTERN_BYTES / patterns(schema).max(1)).min(MAX_PATTERN_BYTES)
+        Self::compile_with(schema, |schema| match patterns(schema) {
+            0 => vec![(MAX_FOREIGN_PATTERN_BYTES, 0)],
+            count => {
+                let most = (MAX_ALL_FOREIGN_PATTERN_BYTES / count).min(MAX_FOREIGN_PATTERN_BYTES);
+                let sizes = [most / 512, most / 64, most / 8, most];
+                sizes.iter().map(|size| (*size, size / PATTERN_BYTES_PER_STEP)).collect()
+            }
         })
     }
 
-    /// Compiles a schema whose regular expressions get as many bytes each as `pattern_bytes` says.
+    /// Compiles a schema whose regular expressions get as many bytes each as the first of `sizes` that suffices. Each
+    /// comes with the steps that a byte of text then costs.
     fn compile_with(
         schema: &RawJson,
-        pattern_bytes: impl FnOnce(&Value) -> usize,
+        sizes: impl FnOnce(&Value) -> Vec<(usize, usize)>,
     ) -> Result<Self, SchemaFault> {
         let text = schema.get();
         if text.len() > MAX_SCHEMA_BYTES {
@@ -108,15 +125,12 @@ impl Validator {
             message: error.to_string(),
         };
         let schema: Value = schema.decode().map_err(invalid)?;
-        let chain = survey::survey(&schema)?;
-        let validator = jsonschema::options_for::<TapeJson>()
-            .offline()
-            .with_pattern_options(PatternOptions::regex().size_limit(pattern_bytes(&schema)))
-            .build(&schema)
-            .map_err(|error| SchemaFault::new(&error))?;
+        let Met { chain, judgements } = survey::survey(&schema)?;
+        let (validator, price) = fit(&schema, &sizes(&schema))?;
         Ok(Self(trivial(&schema).unwrap_or_else(|| Compiled::Schema {
             validator: Box::new(validator),
             max_depth: (MAX_FRAMES / chain.max(1)).min(MAX_DEPTH),
+            prices: Prices::new(judgements, names(&schema, judgements), price),
         })))
     }
 
@@ -132,11 +146,11 @@ impl Validator {
     /// # Errors
     /// All that is wrong with the text, or that it is too large or too deep to be judged.
     pub fn validate(&self, text: &str) -> Result<(), Faults> {
-        let (validator, max_depth) = match &self.0 {
+        let (validator, max_depth, prices) = match &self.0 {
             Compiled::Anything => return Ok(()),
             Compiled::AnyObject if text.trim_ascii_start().starts_with('{') => return Ok(()),
             Compiled::AnyObject => return Err(Faults::whole("must be an object")),
-            Compiled::Schema { validator, max_depth } => (validator, *max_depth),
+            Compiled::Schema { validator, max_depth, prices } => (validator, *max_depth, *prices),
         };
         if text.len() > MAX_INSTANCE_BYTES {
             return Err(Faults::whole(format!("must have at most {MAX_INSTANCE_BYTES} bytes")));
@@ -151,12 +165,32 @@ impl Validator {
         if max_depth < MAX_DEPTH && tape.depth() > max_depth {
             return Err(Faults::whole(format!("must not nest deeper than {max_depth}")));
         }
-        let instance = Instance::new(&tape, MAX_STEPS);
+        let instance = Instance::new(&tape, prices, MAX_STEPS);
         let valid = validator.is_valid(instance.root());
         if instance.is_spent() {
             return Err(Faults::whole("is too much work to check: make it smaller or flatter"));
         }
-        if valid { Ok(()) } else { Err(explain(validator, &tape)) }
+        if valid { Ok(()) } else { Err(explain(validator, &tape, prices)) }
+    }
+}
+
+/// Compiles a schema within the first of `sizes` that its regular expressions fit in, and gives what stands with that.
+fn fit(
+    schema: &Value,
+    sizes: &[(usize, usize)],
+) -> Result<(jsonschema::Validator<TapeJson>, usize), SchemaFault> {
+    let mut sizes = sizes.iter().peekable();
+    loop {
+        let (size, price) = sizes.next().copied().unwrap_or_default();
+        let built = jsonschema::options_for::<TapeJson>()
+            .offline()
+            .with_pattern_options(PatternOptions::regex().size_limit(size))
+            .build(schema)
+            .map_err(|error| SchemaFault::new(&error));
+        match built {
+            Err(SchemaFault::Pattern { .. }) if sizes.peek().is_some() => {}
+            built => return Ok((built?, price)),
+        }
     }
 }
 
@@ -179,14 +213,33 @@ fn patterns(schema: &Value) -> usize {
     }
 }
 
+/// How often the name of a member is judged as a text, at the most, where a value is judged so often.
+fn names(schema: &Value, judgements: usize) -> usize {
+    match schema {
+        Value::Array(items) => items.iter().map(|item| names(item, judgements)).sum(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(keyword, value)| {
+                let here = match (keyword.as_str(), value) {
+                    ("patternProperties", Value::Object(named)) => named.len(),
+                    ("propertyNames", _) => judgements,
+                    _ => 0,
+                };
+                here + names(value, judgements)
+            })
+            .sum(),
+        _ => 0,
+    }
+}
+
 /// All faults; if listing them is too much work, the first; and if even that is, none.
 #[cold]
-fn explain(validator: &jsonschema::Validator<TapeJson>, tape: &Tape<'_>) -> Faults {
-    let instance = Instance::new(tape, MAX_STEPS_TO_EXPLAIN);
+fn explain(validator: &jsonschema::Validator<TapeJson>, tape: &Tape<'_>, prices: Prices) -> Faults {
+    let instance = Instance::new(tape, prices, MAX_STEPS_TO_EXPLAIN);
     let all =
         Faults::collect(validator.iter_errors(instance.root())).filter(|_| !instance.is_spent());
     all.or_else(|| {
-        let instance = Instance::new(tape, MAX_STEPS_TO_EXPLAIN);
+        let instance = Instance::new(tape, prices, MAX_STEPS_TO_EXPLAIN);
         let first = validator.validate(instance.root()).err();
         Faults::collect(first.into_iter()).filter(|_| !instance.is_spent())
     })
@@ -242,6 +295,12 @@ pub enum SchemaFault {
         /// JSON pointer to a subschema on the way.
         path: String,
     },
+    /// Subschemas judge one value more than [`MAX_JUDGEMENTS`] times.
+    #[error("judges one value more than {MAX_JUDGEMENTS} times at {path:?}")]
+    TooManyJudgements {
+        /// JSON pointer to a subschema that does.
+        path: String,
+    },
     /// `$schema` names a dialect that is not supported.
     #[error("is written in the dialect {0:?}, but only {SUPPORTED} are supported")]
     Dialect(String),
@@ -267,7 +326,7 @@ pub enum SchemaFault {
     #[error(
         "has the pattern {pattern:?} at {path:?}, which is no regular expression that can be matched in linear \
          time: look-around and back-references are not supported, nor is what compiles to more than \
-         {MAX_PATTERN_BYTES} bytes"
+         {MAX_PATTERN_BYTES} bytes, or less in the schema of a peer"
     )]
     Pattern {
         /// JSON pointer to the pattern.
@@ -300,6 +359,10 @@ const DIALECTS: [&str; 5] = [
 /// the large frames of a build without optimisation. A chain of subschemas takes as many for each level of
 /// the instance.
 const MAX_FRAMES: usize = 640;
+
+/// Bytes of a compiled regular expression that a byte of text is matched against in the time of one other step, in the
+/// worst case: by the budget that is some seconds, and in all other cases far less.
+const PATTERN_BYTES_PER_STEP: usize = 16 * 1024;
 
 /// Looks at a value in one validation: a hundred thousand values under a dozen keywords. Some ten
 /// milliseconds.

@@ -1,16 +1,25 @@
 //! What a schema is made of, seen before it is compiled: how much of it there is, whether its references
-//! stay inside, and how long a chain of subschemas can judge one and the same value.
+//! stay inside, and how long a chain of subschemas, and how many of them, can judge one and the same value.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
 use super::excerpt::excerpt;
-use super::{DIALECTS, MAX_CHAIN, MAX_SUBSCHEMAS, SchemaFault};
+use super::{DIALECTS, MAX_CHAIN, MAX_JUDGEMENTS, MAX_SUBSCHEMAS, SchemaFault};
 
-/// Walks all subschemas of `schema`, also those that nothing refers to. The answer is the length of the
-/// longest chain of subschemas that apply to one value: each takes a stack frame or two in the validator.
-pub(super) fn survey(schema: &Value) -> Result<usize, SchemaFault> {
+/// What one value may meet.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Met {
+    /// The length of the longest chain of subschemas that apply to it: each takes a stack frame or two in the
+    /// validator.
+    pub(super) chain: usize,
+    /// How often a subschema is applied to it, at the most: one counts for every way that leads to it.
+    pub(super) judgements: usize,
+}
+
+/// Walks all subschemas of `schema`, also those that nothing refers to.
+pub(super) fn survey(schema: &Value) -> Result<Met, SchemaFault> {
     let dialect = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
     let mut survey = Survey { is_draft_04: dialect.contains("draft-04"), ..Survey::default() };
     survey.subschema(schema, schema, String::new())?;
@@ -29,7 +38,7 @@ pub(super) fn survey(schema: &Value) -> Result<usize, SchemaFault> {
         }
         resolved += 1;
     }
-    survey.longest_chain()
+    survey.most_met()
 }
 
 #[derive(Default)]
@@ -48,8 +57,8 @@ struct Node {
     path: String,
     /// The subschemas that judge the same value as this one.
     same_value: Vec<usize>,
-    /// The longest chain from here, once known.
-    chain: Option<usize>,
+    /// What a value meets from here on, once known.
+    met: Option<Met>,
 }
 
 struct Reference<'s> {
@@ -163,31 +172,36 @@ impl<'s> Survey<'s> {
         Ok(())
     }
 
-    fn longest_chain(&mut self) -> Result<usize, SchemaFault> {
-        (0..self.nodes.len()).try_fold(0, |longest, number| Ok(longest.max(self.chain(number, 1)?)))
+    fn most_met(&mut self) -> Result<Met, SchemaFault> {
+        (0..self.nodes.len()).try_fold(Met::default(), |most, number| {
+            let Met { chain, judgements } = self.met(number, 1)?;
+            Ok(Met { chain: most.chain.max(chain), judgements: most.judgements.max(judgements) })
+        })
     }
 
-    /// The longest chain that begins at a node which is the `length`th of one. A circle has no end, so it
-    /// is refused by its length.
-    fn chain(&mut self, number: usize, length: usize) -> Result<usize, SchemaFault> {
-        let Some(node) = self.nodes.get(number) else { return Ok(0) };
-        if let Some(known) = node.chain {
-            if length + known - 1 > MAX_CHAIN {
-                return Err(SchemaFault::LongChain { path: node.path.clone() });
-            }
-            return Ok(known);
-        }
-        if length > MAX_CHAIN {
+    /// What a value meets from a node on which is the `length`th of a chain. A circle has no end, so it is refused by
+    /// its length.
+    fn met(&mut self, number: usize, length: usize) -> Result<Met, SchemaFault> {
+        let Some(node) = self.nodes.get(number) else { return Ok(Met::default()) };
+        if length + node.met.map_or(1, |known| known.chain) - 1 > MAX_CHAIN {
             return Err(SchemaFault::LongChain { path: node.path.clone() });
         }
-        let next = node.same_value.clone();
-        let rest = next
-            .into_iter()
-            .try_fold(0, |rest, next| Ok(rest.max(self.chain(next, length + 1)?)))?;
-        if let Some(node) = self.nodes.get_mut(number) {
-            node.chain = Some(rest + 1);
+        if let Some(known) = node.met {
+            return Ok(known);
         }
-        Ok(rest + 1)
+        let mut met = Met { chain: 1, judgements: 1 };
+        for next in node.same_value.clone() {
+            let next = self.met(next, length + 1)?;
+            met.chain = met.chain.max(next.chain + 1);
+            met.judgements = met.judgements.saturating_add(next.judgements);
+        }
+        if let Some(node) = self.nodes.get_mut(number) {
+            if met.judgements > MAX_JUDGEMENTS {
+                return Err(SchemaFault::TooManyJudgements { path: node.path.clone() });
+            }
+            node.met = Some(met);
+        }
+        Ok(met)
     }
 }
 

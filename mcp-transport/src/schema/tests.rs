@@ -535,7 +535,7 @@ fn judged_alike(schema: &Value, instance: &Value) {
         .unwrap();
     let text = instance.to_string();
     let tape = Tape::parse(&text).unwrap();
-    let view = Instance::new(&tape, MAX_STEPS);
+    let view = Instance::new(&tape, Prices::new(1, 0, 0), MAX_STEPS);
     let faults = |errors: jsonschema::ErrorIterator<'_>| -> Vec<String> {
         errors.map(|error| format!("{} {}", error.instance_path(), error.schema_path())).collect()
     };
@@ -631,12 +631,76 @@ fn the_patterns_of_a_peer_share_what_there_is() {
         RawJson::from(json!({ "anyOf": any }))
     };
     // Each would be let through alone.
-    Validator::compile_foreign(&many(1, r"\w{200}")).unwrap();
-    let fault = Validator::compile_foreign(&many(2000, r"\w{200}")).unwrap_err();
-    assert!(matches!(fault, SchemaFault::Pattern { .. }), "{fault}");
+    for pattern in [r"^\w+@[\w-]+\.[a-z]{2,63}$", r"^\S.{0,200}\S$", "^[a-z]{1,1000}$"] {
+        Validator::compile_foreign(&many(1, pattern)).unwrap();
+    }
+    for (count, pattern) in [(2000, r"\w{200}"), (1, r"\p{L}{500}")] {
+        let fault = Validator::compile_foreign(&many(count, pattern)).unwrap_err();
+        assert!(matches!(fault, SchemaFault::Pattern { .. }), "{fault}");
+    }
     Validator::compile_foreign(&many(500, "^[a-z]{1,8}$")).unwrap();
     let named = json!({ "patternProperties": { "^a": {}, "^b": { "pattern": "c" } } });
     assert_eq!(patterns(&named), 3);
+}
+
+/// A schema under `keyword` of which one value meets two to the power of `doublings` subschemas, the last of them `last`.
+fn doubling(keyword: &str, doublings: usize, last: &Value) -> Value {
+    let next = |nth: usize| json!({ "$ref": format!("#/$defs/d{nth}") });
+    let mut defs: Map<String, Value> = (0..doublings)
+        .map(|nth| (format!("d{nth}"), json!({ "allOf": [next(nth + 1), next(nth + 1)] })))
+        .collect();
+    defs.insert(format!("d{doublings}"), last.clone());
+    json!({ keyword: next(0), "$defs": defs })
+}
+
+// A few lines can make more ways to one subschema than can be gone, whether that looks at the value or not.
+#[test]
+fn ways_that_double_are_refused() {
+    for keyword in ["propertyNames", "items", "additionalProperties", "not", "then"] {
+        for last in [json!({}), json!(true), json!({ "minLength": 1 }), json!({ "pattern": "a" })] {
+            let fault = compile(&doubling(keyword, 15, &last)).unwrap_err();
+            assert!(matches!(fault, SchemaFault::TooManyJudgements { .. }), "{keyword}: {fault}");
+            compile(&doubling(keyword, 10, &last)).unwrap();
+        }
+    }
+}
+
+// What is done without a look at a value is paid for as well: idle subschemas, names, long texts.
+#[test]
+fn what_takes_long_is_too_much_work() {
+    let idle = doubling("items", 12, &json!({}));
+    let list = format!("[{}0]", "0,".repeat(150_000));
+    let names = doubling("propertyNames", 10, &json!({ "pattern": "a.*b" }));
+    let many: Vec<_> = (0..1000).map(|nth| json!({ "pattern": format!("^a*(b{nth})?") })).collect();
+    let named: Map<String, Value> =
+        (0..1000).map(|nth| (format!("a.*b{nth}c"), json!(true))).collect();
+    let long = "a".repeat(1 << 18);
+    for (schema, text) in [
+        (idle, list),
+        (names, format!("{{\"{long}\":1}}")),
+        (json!({ "allOf": many }), format!("\"{long}\"")),
+        (json!({ "patternProperties": named }), format!("{{\"{long}\":1}}")),
+    ] {
+        let fault = compile(&schema).unwrap().validate(&text).unwrap_err();
+        assert!(fault.to_string().contains("is too much work"), "{fault}");
+    }
+    // A few long texts are no trouble.
+    let pattern = json!({ "items": { "pattern": "^[a-z]+$", "minLength": 1 } });
+    let text = format!("[\"{long}\",\"{long}\"]");
+    compile(&pattern).unwrap().validate(&text).unwrap();
+}
+
+// Linear in the text, but for every byte of it in the size of the expression as well.
+#[test]
+fn large_patterns_of_a_peer_judge_little_text() {
+    let text = |bytes: usize| format!("\"{}\"", "ab".repeat(bytes / 2));
+    for (times, fits) in [(50, 1_000_000), (500, 100_000), (3000, 20_000)] {
+        let schema = RawJson::from(json!({ "pattern": format!("^[ab]*$|a[ab]{{{times}}}c") }));
+        let validator = Validator::compile_foreign(&schema).unwrap();
+        validator.validate(&text(fits)).unwrap();
+        let fault = validator.validate(&text(MAX_INSTANCE_BYTES - 8)).unwrap_err();
+        assert!(fault.to_string().contains("is too much work"), "{fault}");
+    }
 }
 
 #[test]
