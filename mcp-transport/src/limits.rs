@@ -51,3 +51,19 @@ pub const MAX_HEADER_VALUE: usize = 8 * 1024 - 512;
 
 /// Characters of a peer's value that an error message repeats; enough to recognise it.
 pub const MAX_QUOTED: usize = 64;
+
+/// Challenges that are read of one response; servers offer one scheme or two.
+#[cfg(feature = "auth")]
+pub const MAX_CHALLENGES: usize = 16;
+
+/// Parameters that are kept of one challenge; all that are known are a dozen.
+#[cfg(feature = "auth")]
+pub const MAX_CHALLENGE_PARAMS: usize = 32;
+
+/// Scopes in one set. Providers with very fine ones have some hundred.
+#[cfg(feature = "auth")]
+pub const MAX_SCOPES: usize = 512;
+
+/// Bytes of one scope. Those that are URLs come to a hundred.
+#[cfg(feature = "auth")]
+pub const MAX_SCOPE: usize = 256;
