@@ -1,0 +1,111 @@
+//! Going through steps, as this project's own suite wants of a client. See `conformance/suite/README.md`.
+
+mod call;
+mod fill;
+
+use std::error::Error;
+use std::io::Write as _;
+use std::time::Duration;
+
+use mcp_client::types::{CreateMessageResult, ElicitAction, ElicitResult, LoggingLevel, Root};
+use mcp_client::{Client, ClientBuilder};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::process::Command;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+/// What the suite says.
+#[derive(Deserialize)]
+struct Context {
+    steps: Vec<Step>,
+}
+
+#[derive(Deserialize)]
+struct Step {
+    r#do: String,
+    #[serde(default)]
+    params: Map<String, Value>,
+    #[serde(default)]
+    all: bool,
+    #[serde(default)]
+    progress: bool,
+    log: Option<LoggingLevel>,
+    timeout_ms: Option<u64>,
+    cancel_ms: Option<u64>,
+    ms: Option<u64>,
+    events: Option<usize>,
+    #[serde(default)]
+    beside: bool,
+}
+
+/// Goes through the steps that `context` names with the server at `target`.
+pub(super) async fn go_through(
+    target: &str,
+    over_stdio: bool,
+    context: &str,
+) -> Result<(), Box<dyn Error>> {
+    let builder = if over_stdio {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", target]);
+        ClientBuilder::spawn(shell)
+    } else {
+        Client::builder(target)
+    };
+    let client = answering(builder).build()?;
+    let context: Context = serde_json::from_str(context)?;
+    let mut beside = JoinSet::new();
+    for (number, step) in context.steps.into_iter().enumerate() {
+        if step.beside {
+            let client = client.clone();
+            beside.spawn(async move { say(number, take(&client, step).await) });
+        } else {
+            say(number, take(&client, step).await);
+        }
+    }
+    while beside.join_next().await.is_some() {}
+    client.close().await;
+    Ok(())
+}
+
+/// Takes a step, and gives what is to be said of it; nothing if it was cancelled.
+async fn take(client: &Client, step: Step) -> Option<Value> {
+    let cancel = step.cancel_ms.map(Duration::from_millis);
+    let taking = async {
+        match &*step.r#do {
+            "sleep" => {
+                sleep(Duration::from_millis(step.ms.unwrap_or_default())).await;
+                json!({ "result": {} })
+            }
+            "subscriptions/listen" => call::listen(client, &step).await,
+            _ => call::call(client, &step).await,
+        }
+    };
+    match cancel {
+        Some(time) => timeout(time, taking).await.ok(),
+        None => Some(taking.await),
+    }
+}
+
+/// Prints the line of a step.
+fn say(number: usize, told: Option<Value>) {
+    let mut told = told.unwrap_or_else(|| json!({ "error": { "message": "cancelled" } }));
+    if let Some(members) = told.as_object_mut() {
+        members.insert("step".to_owned(), number.into());
+    }
+    // The suite is gone if nobody reads.
+    let _ = writeln!(std::io::stdout(), "{told}");
+}
+
+/// Has a client answer whatever it is asked for.
+fn answering(builder: ClientBuilder) -> ClientBuilder {
+    builder
+        .on_elicit(async |form| form.accept(&fill::form(&form)))
+        .on_elicit_url(async |_| ElicitResult::of(ElicitAction::Accept))
+        .on_sample(async |_| {
+            let text = json!({ "type": "text", "text": "text" });
+            let message = json!({ "role": "assistant", "content": text, "model": "none" });
+            serde_json::from_value::<CreateMessageResult>(message)
+        })
+        .on_roots(async || vec![Root::new("file:///root")])
+}

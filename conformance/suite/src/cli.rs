@@ -1,0 +1,215 @@
+//! The command line.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::check::{self, Check};
+use crate::report::{self, Form};
+use crate::requirement::{Level, Table};
+use crate::run::{self, Pace, Tested};
+use crate::server::Target;
+
+/// Tests a server or a client of the Model Context Protocol against revision 2026-07-28.
+///
+/// Exit codes: 0, all is well; 1, something was found; 2, wrong arguments.
+#[derive(Parser)]
+#[command(version)]
+struct Cli {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Tests a server.
+    Server(ServerArgs),
+    /// Tests a client.
+    Client(ClientArgs),
+    /// Lists the checks.
+    List(Filter),
+    /// Explains a check or a requirement.
+    Explain {
+        /// The id of either.
+        id: String,
+    },
+    /// Shows how much of the specification is covered, as Markdown.
+    Coverage,
+    /// Connects standard input and output with a playing server; for clients that start servers.
+    #[command(hide = true)]
+    Bridge {
+        /// Where the playing server is.
+        address: String,
+    },
+}
+
+#[derive(Args)]
+struct ServerArgs {
+    /// The URL of a server that runs already.
+    #[arg(long, required_unless_present = "command", conflicts_with = "command")]
+    url: Option<String>,
+    /// A shell command that starts a server over standard input and output.
+    #[arg(long)]
+    command: Option<String>,
+    /// A header for every request, such as "Authorization: Bearer secret".
+    #[arg(long = "header")]
+    headers: Vec<String>,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args)]
+struct ClientArgs {
+    /// A shell command that runs the client; the server's URL, or the command that starts it, is added to it.
+    #[arg(long)]
+    command: String,
+    /// Has the client start its server and speak to it over standard input and output.
+    #[arg(long)]
+    stdio: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args)]
+struct Common {
+    #[command(flatten)]
+    filter: Filter,
+    /// How many checks run at once.
+    #[arg(long, default_value_t = 8)]
+    jobs: usize,
+    /// Seconds that a check waits for the next thing to happen.
+    #[arg(long, default_value_t = 5.0)]
+    patience: f64,
+    /// How the report is written.
+    #[arg(long, value_enum, default_value_t = Form::Terminal)]
+    report: Form,
+    /// Shows what passed on the wire for every check, not only for those that failed.
+    #[arg(long)]
+    verbose: bool,
+    /// Counts what a SHOULD asks for as if it were a MUST.
+    #[arg(long)]
+    strict: bool,
+}
+
+#[derive(Args)]
+struct Filter {
+    /// Checks whose id contains this; may be given several times.
+    #[arg(long = "only")]
+    only: Vec<String>,
+    /// Checks that rest on a page, such as basic/transports.
+    #[arg(long)]
+    section: Option<String>,
+    /// Checks that rest on a MUST or MUST NOT.
+    #[arg(long)]
+    must: bool,
+}
+
+impl Filter {
+    fn checks(&self, table: &Table) -> Vec<&'static Check> {
+        check::all().filter(|check| self.takes(check, table)).collect()
+    }
+
+    fn takes(&self, check: &Check, table: &Table) -> bool {
+        let named = self.only.is_empty() || self.only.iter().any(|part| check.id.contains(&**part));
+        let page = self.section.as_deref();
+        let stands =
+            page.is_none_or(|page| table.of_check(check.id).any(|it| it.page.starts_with(page)));
+        let musts = !self.must || table.of_check(check.id).any(|it| it.level.is_must());
+        named && stands && musts
+    }
+}
+
+/// Does what the command line says.
+pub(crate) fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let Ok(runtime) = runtime else {
+        eprintln!("the runtime does not start");
+        return ExitCode::from(2);
+    };
+    let said = runtime.block_on(carry_out(cli.what));
+    // A thread may be reading standard input, and would be waited for.
+    runtime.shutdown_background();
+    said.unwrap_or_else(|why| {
+        eprintln!("{why}");
+        ExitCode::from(2)
+    })
+}
+
+async fn carry_out(what: What) -> Result<ExitCode, String> {
+    let table = Table::load();
+    match what {
+        What::Server(args) => {
+            let headers = args.headers.iter().map(|header| {
+                let parts =
+                    header.split_once(':').ok_or_else(|| format!("{header:?} is no header"))?;
+                Ok((parts.0.trim().to_owned(), parts.1.trim().to_owned()))
+            });
+            let headers = headers.collect::<Result<Vec<_>, String>>()?;
+            let target = match (args.url, args.command) {
+                (Some(url), _) => Target::url(&url, headers)?,
+                (None, command) => Target::Command(command.unwrap_or_default()),
+            };
+            let is_http = matches!(target, Target::Http { .. });
+            test(&table, &Tested::Server(Arc::new(target)), is_http, &args.common).await
+        }
+        What::Client(args) => {
+            let tested = Tested::Client { command: args.command.into(), is_http: !args.stdio };
+            test(&table, &tested, !args.stdio, &args.common).await
+        }
+        What::List(filter) => {
+            let checks = filter.checks(&table);
+            print(&report::list(&checks, &table))
+        }
+        What::Explain { id } => {
+            let told = report::explain(&id, &table)
+                .ok_or_else(|| format!("{id:?} is no check and no requirement"))?;
+            print(&told)
+        }
+        What::Coverage => print(&report::coverage(&table)),
+        What::Bridge { address } => {
+            crate::client::bridge(&address).await.map_err(|error| error.to_string())?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+async fn test(
+    table: &Table,
+    tested: &Tested,
+    is_http: bool,
+    common: &Common,
+) -> Result<ExitCode, String> {
+    let of_server = matches!(tested, Tested::Server(_));
+    let patience =
+        Duration::try_from_secs_f64(common.patience).map_err(|error| error.to_string())?;
+    let pace = Pace { jobs: common.jobs, patience };
+    let mut checks = common.filter.checks(table);
+    checks.retain(|check| {
+        let fits = if is_http { check.over.has_http() } else { check.over.has_stdio() };
+        check.is_of_server() == of_server && fits
+    });
+    if checks.is_empty() {
+        return Err("there is no such check".to_owned());
+    }
+    let all = run::run(tested, checks, pace, |_| {}).await;
+    print(&report::told(common.report, &all, table, common.verbose))?;
+    let failed = all.iter().any(|ran| report::is_failure(ran, table, common.strict));
+    Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+fn print(text: &str) -> Result<ExitCode, String> {
+    let written = std::io::stdout().lock().write_all(text.as_bytes());
+    written.map_err(|error| error.to_string())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Level {
+    /// The strongest of a check's requirements.
+    pub(crate) fn of_check(check: &str, table: &Table) -> Option<Self> {
+        table.of_check(check).map(|it| it.level).max()
+    }
+}

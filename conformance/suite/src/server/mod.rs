@@ -1,0 +1,12 @@
+//! Checks of servers.
+
+mod target;
+
+mod discover;
+
+pub(crate) use target::{Cx, Offer, Target};
+
+use crate::check::Check;
+
+/// The checks, area by area.
+pub(crate) const AREAS: &[&[Check]] = &[discover::CHECKS];

@@ -1,0 +1,47 @@
+//! What comes of a check.
+
+use std::time::Duration;
+
+/// What a check gives: nothing, or why it went no further.
+pub(crate) type Verdict<T = ()> = Result<T, Stop>;
+
+/// Why a check went no further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The tested side did something else than it has to.
+    Fail {
+        /// What was to be seen.
+        expected: String,
+        /// What was seen.
+        seen: String,
+    },
+    /// There was nothing to be tested, for this reason.
+    Skip(String),
+}
+
+impl Stop {
+    pub(crate) fn fail(expected: impl Into<String>, seen: impl Into<String>) -> Self {
+        Self::Fail { expected: expected.into(), seen: seen.into() }
+    }
+
+    pub(crate) fn skip(why: impl Into<String>) -> Self {
+        Self::Skip(why.into())
+    }
+
+    /// There is no answer to look at.
+    pub(crate) fn lost(seen: impl Into<String>) -> Self {
+        Self::fail("an answer", seen)
+    }
+
+    pub(crate) fn silent(patience: Duration) -> Self {
+        Self::lost(format!("nothing for {patience:?}"))
+    }
+}
+
+/// Goes on if `holds`.
+///
+/// # Errors
+/// Says what was expected, and what was seen.
+pub(crate) fn expect(holds: bool, expected: impl Into<String>, seen: impl Into<String>) -> Verdict {
+    if holds { Ok(()) } else { Err(Stop::fail(expected, seen)) }
+}

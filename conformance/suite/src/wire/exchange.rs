@@ -1,0 +1,218 @@
+//! What comes back for one request, over either transport.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::http::{BODY, Connection, Framing, Head};
+use super::json::{at, shown};
+use super::line::Process;
+use super::sse::{Event, Events};
+use crate::verdict::{Stop, Verdict, expect};
+
+/// A whole reply: all messages of it, up to the response.
+#[derive(Debug, Default)]
+pub(crate) struct Reply {
+    /// The head, over HTTP.
+    pub(crate) head: Option<Head>,
+    /// The body as it came, over HTTP.
+    pub(crate) body: Vec<u8>,
+    /// The messages, in their order. A body that is no JSON leaves none.
+    pub(crate) messages: Vec<Value>,
+    /// The events that carried them, if it was a stream.
+    pub(crate) events: Vec<Event>,
+}
+
+impl Reply {
+    /// The HTTP status, or nothing over other transports.
+    pub(crate) fn status(&self) -> Option<u16> {
+        self.head.as_ref().map(Head::status)
+    }
+
+    /// The status is this one; true of every transport that has none.
+    pub(crate) fn has_status(&self, status: u16) -> Verdict {
+        let seen = self.status();
+        expect(seen.is_none_or(|seen| seen == status), format!("status {status}"), self.told())
+    }
+
+    /// The status is in this range; true of every transport that has none.
+    pub(crate) fn has_status_in(&self, range: std::ops::Range<u16>) -> Verdict {
+        let seen = self.status();
+        let expected = format!("a status from {} to {}", range.start, range.end - 1);
+        expect(seen.is_none_or(|seen| range.contains(&seen)), expected, self.told())
+    }
+
+    /// The last message, which is the response.
+    pub(crate) fn response(&self) -> Verdict<&Value> {
+        let response = self
+            .messages
+            .last()
+            .filter(|message| message.get("result").is_some() || message.get("error").is_some());
+        response.ok_or_else(|| Stop::fail("a JSON-RPC response", self.told()))
+    }
+
+    /// Everything before the response.
+    pub(crate) fn notifications(&self) -> impl Iterator<Item = &Value> {
+        self.messages.iter().filter(|message| message.get("method").is_some())
+    }
+
+    /// The result.
+    pub(crate) fn result(&self) -> Verdict<&Value> {
+        let result = self.response()?.get("result");
+        result.ok_or_else(|| Stop::fail("a result", self.told()))
+    }
+
+    /// The error.
+    pub(crate) fn error(&self) -> Verdict<&Value> {
+        let error = self.response()?.get("error");
+        error.ok_or_else(|| Stop::fail("an error", self.told()))
+    }
+
+    /// There is an error, and it has this code.
+    pub(crate) fn has_code(&self, code: i64) -> Verdict<&Value> {
+        let error = self.error()?;
+        expect(at(error, "/code") == code, format!("error {code}"), self.told())?;
+        Ok(error)
+    }
+
+    /// The request was refused with this status and this code.
+    pub(crate) fn is_refused(&self, status: u16, code: i64) -> Verdict<&Value> {
+        let error = self.has_code(code)?;
+        self.has_status(status)?;
+        Ok(error)
+    }
+
+    /// What came, on one line.
+    pub(crate) fn told(&self) -> String {
+        let status = self.status().map(|status| format!("status {status}, "));
+        let what = match self.messages.last() {
+            Some(message) => shown(message),
+            None if self.body.is_empty() => "no body".to_owned(),
+            None => super::json::cut(&String::from_utf8_lossy(&self.body)),
+        };
+        format!("{}{what}", status.unwrap_or_default())
+    }
+}
+
+/// A reply that is being read.
+pub(crate) struct Open {
+    pub(crate) head: Option<Head>,
+    /// The id of the request that opened it.
+    pub(crate) id: Value,
+    source: Source,
+    /// Messages that were read and not given out yet.
+    ready: std::collections::VecDeque<Value>,
+}
+
+enum Source {
+    Http { connection: Connection, framing: Framing, events: Events },
+    Lines(Process),
+}
+
+impl Open {
+    pub(crate) fn http(connection: Connection, head: Head, id: Value) -> Self {
+        let framing = Connection::framing(&head);
+        let source = Source::Http { connection, framing, events: Events::default() };
+        Self { head: Some(head), id, source, ready: std::collections::VecDeque::new() }
+    }
+
+    pub(crate) fn lines(process: Process, id: Value) -> Self {
+        Self {
+            head: None,
+            id,
+            source: Source::Lines(process),
+            ready: std::collections::VecDeque::new(),
+        }
+    }
+
+    /// The next message; nothing at the end of the stream.
+    pub(crate) async fn next(&mut self) -> Verdict<Option<Value>> {
+        loop {
+            if let Some(message) = self.ready.pop_front() {
+                return Ok(Some(message));
+            }
+            match &mut self.source {
+                Source::Lines(process) => return process.next().await,
+                Source::Http { connection, framing, events } => {
+                    let Some(piece) = connection.piece(framing).await? else {
+                        return Ok(None);
+                    };
+                    for event in events.push(&piece) {
+                        self.ready.push_back(parse(&event.data)?);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next message, which has to be there.
+    pub(crate) async fn expect_next(&mut self, what: &str) -> Verdict<Value> {
+        self.next().await?.ok_or_else(|| Stop::fail(what, "the end of the stream"))
+    }
+
+    /// The messages that arrive within `time`.
+    pub(crate) async fn within(&mut self, time: Duration) -> Verdict<Vec<Value>> {
+        let end = Instant::now() + time;
+        let mut messages = Vec::new();
+        while let Ok(next) = tokio::time::timeout_at(end, self.next()).await {
+            match next? {
+                Some(message) => messages.push(message),
+                None => break,
+            }
+        }
+        Ok(messages)
+    }
+
+    /// A process that others may speak to as well, if that is what is below.
+    pub(crate) fn process(&mut self) -> Option<&mut Process> {
+        match &mut self.source {
+            Source::Lines(process) => Some(process),
+            Source::Http { .. } => None,
+        }
+    }
+
+    /// Reads to the response, or to the end of the body.
+    pub(crate) async fn finish(mut self) -> Verdict<Reply> {
+        let mut reply = Reply { head: self.head.take(), ..Reply::default() };
+        match self.source {
+            Source::Lines(mut process) => {
+                while let Some(message) = process.next().await? {
+                    let is_response =
+                        message.get("id") == Some(&self.id) && message.get("method").is_none();
+                    reply.messages.push(message);
+                    if is_response {
+                        break;
+                    }
+                }
+            }
+            Source::Http { mut connection, mut framing, mut events } => {
+                let is_stream = reply
+                    .head
+                    .as_ref()
+                    .is_some_and(|head| head.media_type() == "text/event-stream");
+                while let Some(piece) = connection.piece(&mut framing).await? {
+                    if is_stream {
+                        for event in events.push(&piece) {
+                            reply.messages.push(parse(&event.data)?);
+                            reply.events.push(event);
+                        }
+                    }
+                    reply.body.extend(piece);
+                    expect(reply.body.len() <= BODY, "an end", format!("more than {BODY} bytes"))?;
+                }
+                if !is_stream {
+                    reply.messages.extend(serde_json::from_slice::<Value>(&reply.body));
+                }
+            }
+        }
+        Ok(reply)
+    }
+}
+
+fn parse(text: &str) -> Verdict<Value> {
+    let parsed = serde_json::from_str(text);
+    parsed.map_err(|error| {
+        Stop::fail("a JSON-RPC message", format!("{error}: {}", super::json::cut(text)))
+    })
+}

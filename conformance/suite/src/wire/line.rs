@@ -1,0 +1,102 @@
+//! A server that is a process, spoken to in lines.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::time::timeout;
+
+use super::json::cut;
+use super::log::Log;
+use crate::verdict::{Stop, Verdict};
+
+/// A running process and its standard streams. It is killed when this is dropped.
+pub(crate) struct Process {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    log: Log,
+    patience: Duration,
+}
+
+impl Process {
+    /// Starts a shell command.
+    pub(crate) fn start(command: &str, log: &Log, patience: Duration) -> Verdict<Self> {
+        let spawned = Command::new("sh")
+            .args(["-c", command])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn();
+        let mut child =
+            spawned.map_err(|error| Stop::lost(format!("{command:?} does not start: {error}")))?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let output = output.ok_or_else(|| Stop::lost("the process has no standard output"))?;
+        Ok(Self { child, input, output: BufReader::new(output), log: log.clone(), patience })
+    }
+
+    /// Sends bytes as they are.
+    pub(crate) async fn send(&mut self, bytes: &[u8]) -> Verdict {
+        self.log.sent(bytes);
+        let Some(input) = &mut self.input else {
+            return Err(Stop::lost("the input is closed already"));
+        };
+        match timeout(self.patience, input.write_all(bytes)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(Stop::lost(format!("the process does not read on: {error}"))),
+            Err(_) => Err(Stop::lost("the process does not read what is sent to it")),
+        }
+    }
+
+    /// Sends a message and the end of its line.
+    pub(crate) async fn send_line(&mut self, text: &str) -> Verdict {
+        self.send(format!("{text}\n").as_bytes()).await
+    }
+
+    /// Closes the input.
+    pub(crate) fn close(&mut self) {
+        self.input = None;
+    }
+
+    /// The next message; nothing when the output is closed.
+    pub(crate) async fn next(&mut self) -> Verdict<Option<Value>> {
+        match self.line().await? {
+            None => Ok(None),
+            Some(line) => serde_json::from_str(&line).map(Some).map_err(|error| {
+                Stop::fail("lines that are JSON-RPC messages", format!("{error}: {}", cut(&line)))
+            }),
+        }
+    }
+
+    /// The next line as it is; nothing when the output is closed.
+    pub(crate) async fn line(&mut self) -> Verdict<Option<String>> {
+        let mut line = Vec::new();
+        let read = timeout(self.patience, self.output.read_until(b'\n', &mut line)).await;
+        match read {
+            Err(_) => Err(Stop::silent(self.patience)),
+            Ok(Err(error)) => Err(Stop::lost(format!("the output broke off: {error}"))),
+            Ok(Ok(0)) => Ok(None),
+            Ok(Ok(_)) => {
+                self.log.seen(&line);
+                String::from_utf8(line)
+                    .map(|line| Some(line.trim_end_matches(['\r', '\n']).to_owned()))
+                    .map_err(|_| Stop::fail("lines in UTF-8", "bytes that are none"))
+            }
+        }
+    }
+
+    /// Waits for the process to end; whether it did so by itself, and well.
+    pub(crate) async fn ended(&mut self) -> Verdict<bool> {
+        match timeout(self.patience, self.child.wait()).await {
+            Ok(Ok(status)) => Ok(status.success()),
+            Ok(Err(error)) => Err(Stop::lost(error.to_string())),
+            Err(_) => Err(Stop::fail(
+                "an end of the process",
+                format!("it runs on after {:?}", self.patience),
+            )),
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Peers made of bytes: what they send is what a check wrote, and what they see is what came.
+//!
+//! None of it is shared with the server and the client of this project.
+
+pub(crate) mod exchange;
+pub(crate) mod http;
+pub(crate) mod json;
+pub(crate) mod line;
+pub(crate) mod log;
+pub(crate) mod message;
+pub(crate) mod sse;
+
+pub(crate) use exchange::{Open, Reply};
+pub(crate) use http::{Head, Post};
+pub(crate) use log::Log;
+pub(crate) use message::Message;
