@@ -2,8 +2,10 @@
 
 mod headers;
 mod input;
+mod steps;
 mod tools;
 
+use std::env;
 use std::error::Error;
 use std::time::Duration;
 
@@ -15,6 +17,11 @@ use mcp_client::Client;
 /// # Errors
 /// A scenario that this client does not know, a call that should have succeeded, and after 25 s in any case.
 pub async fn run(scenario: &str, url: &str) -> Result<(), Box<dyn Error>> {
+    if scenario == "steps" {
+        let over_stdio = env::var("MCP_CONFORMANCE_TRANSPORT").is_ok_and(|it| it == "stdio");
+        let context = env::var("MCP_CONFORMANCE_CONTEXT")?;
+        return tokio::time::timeout(LIMIT, steps::go_through(url, over_stdio, &context)).await?;
+    }
     let client = input::answering(Client::builder(url)).build()?;
     let steps = Box::pin(go_through(scenario, &client));
     tokio::time::timeout(LIMIT, steps).await?

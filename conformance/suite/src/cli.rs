@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::check::{self, Check};
-use crate::report::{self, Form};
+use crate::report::{self, Form, Weight};
 use crate::requirement::{Level, Table};
 use crate::run::{self, Pace, Tested};
 use crate::server::Target;
@@ -196,8 +196,10 @@ async fn test(
         return Err("there is no such check".to_owned());
     }
     let all = run::run(tested, checks, pace, |_| {}).await;
-    print(&report::told(common.report, &all, table, common.verbose))?;
-    let failed = all.iter().any(|ran| report::is_failure(ran, table, common.strict));
+    let weighed = all.iter().map(|ran| (report::weight(ran, table, common.strict), ran));
+    let weighed = weighed.collect::<Vec<_>>();
+    print(&report::told(common.report, &weighed, table, common.verbose))?;
+    let failed = weighed.iter().any(|(weight, _)| *weight == Weight::Failure);
     Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 

@@ -39,7 +39,15 @@ pub(crate) struct Ran {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Pass,
-    Fail { expected: String, seen: String },
+    Fail {
+        expected: String,
+        seen: String,
+    },
+    /// Nothing that is forbidden, but something that should not be.
+    Warn {
+        expected: String,
+        seen: String,
+    },
     Skip(String),
 }
 
@@ -91,21 +99,24 @@ pub(crate) async fn run(
 
 async fn one(tested: Tested, offer: Arc<Offer>, check: &'static Check, pace: Pace) -> Ran {
     let begun = Instant::now();
-    let (log, work) = match (&tested, check.run) {
+    let (log, warnings, work) = match (&tested, check.run) {
         (Tested::Server(target), Run::Server(work)) => {
             let cx = server::Cx::new(Arc::clone(target), offer, pace.patience);
-            (cx.log.clone(), work(cx))
+            (cx.log.clone(), cx.warnings.clone(), work(cx))
         }
         (Tested::Client { command, is_http }, Run::Client(work)) => {
             let cx = client::Cx::new(Arc::clone(command), *is_http, pace.patience);
-            (cx.log.clone(), work(cx))
+            (cx.log.clone(), cx.warnings.clone(), work(cx))
         }
         _ => return Ran::skipped(check, "it is about the other side"),
     };
     let limit = pace.patience * TIMES;
     let verdict = tokio::time::timeout(limit, work).await;
     let outcome = match verdict {
-        Ok(Ok(())) => Outcome::Pass,
+        Ok(Ok(())) => match warnings.first() {
+            Some((expected, seen)) => Outcome::Warn { expected, seen },
+            None => Outcome::Pass,
+        },
         Ok(Err(Stop::Skip(why))) => Outcome::Skip(why),
         Ok(Err(Stop::Fail { expected, seen })) => Outcome::Fail { expected, seen },
         Err(_) => Outcome::Fail {

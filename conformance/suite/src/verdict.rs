@@ -1,5 +1,6 @@
 //! What comes of a check.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// What a check gives: nothing, or why it went no further.
@@ -44,4 +45,23 @@ impl Stop {
 /// Says what was expected, and what was seen.
 pub(crate) fn expect(holds: bool, expected: impl Into<String>, seen: impl Into<String>) -> Verdict {
     if holds { Ok(()) } else { Err(Stop::fail(expected, seen)) }
+}
+
+/// What a check found that is no failure, since only a SHOULD asks for it, or a guess does. A cheap clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Warnings(Arc<Mutex<Vec<(String, String)>>>);
+
+impl Warnings {
+    /// Notes what was expected and what was seen instead, unless it `holds`. The check goes on.
+    pub(crate) fn unless(&self, holds: bool, expected: impl Into<String>, seen: impl Into<String>) {
+        if !holds {
+            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            all.push((expected.into(), seen.into()));
+        }
+    }
+
+    /// The first of them.
+    pub(crate) fn first(&self) -> Option<(String, String)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).first().cloned()
+    }
 }

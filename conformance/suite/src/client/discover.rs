@@ -11,7 +11,7 @@ use crate::wire::message::{META_CAPABILITIES, META_VERSION, VERSION};
 pub(super) const CHECKS: &[Check] = &[client_check!("client-meta-on-every-request", Both, meta)];
 
 async fn meta(cx: Cx) -> Verdict {
-    let steps = json!([{ "do": "server/discover" }, { "do": "tools/list" }, { "do": "tools/call", "name": "echo" }]);
+    let steps = json!([{ "do": "server/discover" }, { "do": "tools/list" }, { "do": "tools/call", "params": { "name": "echo" } }]);
     let played = cx.play(steps, good).await?;
     played.ended_well()?;
     if played.requests.is_empty() {

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 
 use super::answer::Answer;
 use super::serve;
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Stop, Verdict, Warnings, expect};
 use crate::wire::{Head, Log};
 
 /// What a check of a client works with. A check gets one of its own.
@@ -21,6 +21,7 @@ pub(crate) struct Cx {
     command: Arc<str>,
     is_http: bool,
     pub(crate) log: Log,
+    pub(crate) warnings: Warnings,
     pub(crate) patience: Duration,
 }
 
@@ -159,7 +160,7 @@ pub(crate) type Part = Arc<dyn Fn(&Seen) -> Answer + Send + Sync>;
 
 impl Cx {
     pub(crate) fn new(command: Arc<str>, is_http: bool, patience: Duration) -> Self {
-        Self { command, is_http, log: Log::default(), patience }
+        Self { command, is_http, log: Log::default(), warnings: Warnings::default(), patience }
     }
 
     /// Whether the client is to speak HTTP.

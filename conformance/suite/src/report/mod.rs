@@ -17,14 +17,30 @@ pub(crate) enum Form {
 }
 
 /// The report.
-pub(crate) fn told(form: Form, all: &[Ran], table: &Table, verbose: bool) -> String {
+pub(crate) fn told(form: Form, all: &[(Weight, &Ran)], table: &Table, verbose: bool) -> String {
     match form {
         Form::Terminal => terminal::told(all, table, verbose),
     }
 }
 
-/// Whether it counts: what only a SHOULD asks for is told, and counts if `strict`.
-pub(crate) fn is_failure(ran: &Ran, table: &Table, strict: bool) -> bool {
+/// How much a check's outcome counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weight {
+    Passed,
+    Skipped,
+    /// What only a SHOULD asks for.
+    Warning,
+    Failure,
+}
+
+/// How much it counts. With `strict` a SHOULD is as good as a MUST.
+pub(crate) fn weight(ran: &Ran, table: &Table, strict: bool) -> Weight {
     let is_must = Level::of_check(ran.check.id, table).is_none_or(Level::is_must);
-    matches!(ran.outcome, Outcome::Fail { .. }) && (is_must || strict)
+    match ran.outcome {
+        Outcome::Pass => Weight::Passed,
+        Outcome::Skip(_) => Weight::Skipped,
+        Outcome::Fail { .. } if is_must || strict => Weight::Failure,
+        Outcome::Warn { .. } if strict => Weight::Failure,
+        Outcome::Fail { .. } | Outcome::Warn { .. } => Weight::Warning,
+    }
 }

@@ -34,7 +34,23 @@ macro_rules! pages {
     };
 }
 
-pages! {}
+pages! {
+    "client/elicitation"
+    "client/roots"
+    "client/sampling"
+    "extensions/client-credentials"
+    "extensions/enterprise-managed-authorization"
+    "extensions/tasks"
+    "schema"
+    "server/discover"
+    "server/prompts"
+    "server/resources"
+    "server/tools"
+    "server/utilities/caching"
+    "server/utilities/completion"
+    "server/utilities/logging"
+    "server/utilities/pagination"
+}
 
 impl Table {
     /// The table that belongs to this program.

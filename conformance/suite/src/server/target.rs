@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::verdict::{Stop, Verdict};
+use crate::verdict::{Stop, Verdict, Warnings};
 use crate::wire::http::Connection;
 use crate::wire::json::at;
 use crate::wire::line::Process;
@@ -65,6 +65,7 @@ pub(crate) struct Cx {
     target: Arc<Target>,
     offer: Arc<Offer>,
     pub(crate) log: Log,
+    pub(crate) warnings: Warnings,
     pub(crate) patience: Duration,
     last_id: Arc<AtomicI64>,
 }
@@ -75,7 +76,14 @@ const PAGES: usize = 20;
 impl Cx {
     pub(crate) fn new(target: Arc<Target>, offer: Arc<Offer>, patience: Duration) -> Self {
         let last_id = Arc::new(AtomicI64::new(0));
-        Self { target, offer, log: Log::default(), patience, last_id }
+        Self {
+            target,
+            offer,
+            log: Log::default(),
+            warnings: Warnings::default(),
+            patience,
+            last_id,
+        }
     }
 
     /// Whether the server is spoken to over HTTP.
@@ -161,6 +169,11 @@ impl Cx {
         found.ok_or_else(|| Stop::skip(format!("the server has no tool {name:?}")))
     }
 
+    /// Arguments that the schema of a tool takes, as far as its keywords tell.
+    pub(crate) fn arguments_of(tool: &Value) -> Value {
+        made(at(tool, "/inputSchema"))
+    }
+
     /// The name of a tool that can be called without arguments.
     pub(crate) fn simple_tool(&self) -> Verdict<String> {
         let is_simple =
@@ -222,6 +235,29 @@ impl Cx {
             }
         }
         all
+    }
+}
+
+/// A value that a schema takes: its default, its first choice, or the least of its type.
+fn made(schema: &Value) -> Value {
+    let given = schema.get("default").or_else(|| schema.get("const"));
+    if let Some(value) = given.or_else(|| schema.get("enum")?.get(0)) {
+        return value.clone();
+    }
+    let kind = at(schema, "/type");
+    match kind.as_str().or_else(|| kind.get(0)?.as_str()) {
+        Some("string") => "test".into(),
+        Some("number" | "integer") => schema.get("minimum").cloned().unwrap_or_else(|| 1.into()),
+        Some("boolean") => true.into(),
+        Some("array") => json!([]),
+        Some("null") => Value::Null,
+        _ => {
+            let required = at(schema, "/required").as_array().cloned().unwrap_or_default();
+            let names = required.iter().filter_map(Value::as_str);
+            let members = names
+                .map(|name| (name.to_owned(), made(at(schema, &format!("/properties/{name}")))));
+            Value::Object(members.collect())
+        }
     }
 }
 
