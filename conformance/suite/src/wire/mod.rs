@@ -8,6 +8,7 @@ pub(crate) mod json;
 pub(crate) mod line;
 pub(crate) mod log;
 pub(crate) mod message;
+pub(crate) mod shape;
 pub(crate) mod sse;
 
 pub(crate) use exchange::{Open, Reply};
