@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::answer::Part;
 use super::asking::{asks, tick, with};
 use super::pagination::names;
 use super::{Answer, Cx, Played, Seen, good, result_of};

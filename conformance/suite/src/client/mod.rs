@@ -37,4 +37,5 @@ pub(crate) const AREAS: &[&[Check]] = &[
     sampling::CHECKS,
     roots::CHECKS,
     tasks::CHECKS,
+    tasks::INPUT_CHECKS,
 ];

@@ -1,3 +1,0 @@
-//! Calls that become tasks. Extension `io.modelcontextprotocol/tasks`.
-
-pub(super) const CHECKS: &[crate::check::Check] = &[];
