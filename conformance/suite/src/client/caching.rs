@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::asking::{asks, tick, with};
+use super::asking::{asks, call, tick, with};
 use super::pagination::names;
 use super::{Answer, Cx, Played, Seen, good, result_of};
 use crate::check::{Check, client_check};
@@ -203,29 +203,32 @@ async fn invalidated(cx: Cx) -> Verdict {
     let changed = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
     let played = changing(&cx, changes, changed, list()).await?;
     told(&played, 1, &["tool-0"])?;
-    told(&played, 3, &["tool-1"])?;
+    told(&played, 4, &["tool-1"])?;
     let changes = json!({ "resourceSubscriptions": ["test://a"] });
     let changed = json!({
         "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": { "uri": "test://a" },
     });
     let read = json!({ "do": "resources/read", "params": { "uri": "test://a" } });
     let played = changing(&cx, changes, changed, read).await?;
-    let text = at(played.result(3)?, "/contents/0/text");
+    let text = at(played.result(4)?, "/contents/0/text");
     expect(text == "turn 1", "what changed, once the client heard of it", shown(text))
 }
 
 /// Asks for the same before and after a change that the client hears of.
 async fn changing(cx: &Cx, changes: Value, changed: Value, asked: Value) -> Verdict<Played> {
-    let (is_asked, method) = (Arc::new(Notify::new()), at(&asked, "/do").clone());
+    let (is_called, method) = (Arc::new(Notify::new()), at(&asked, "/do").clone());
     let part = move |seen: &Seen| {
         let long = json!({ "ttlMs": LONG });
         match seen.method() {
             "subscriptions/listen" => {
-                // The change comes once there is something that it concerns.
-                super::answer::listening_until(seen, Arc::clone(&is_asked), changed.clone())
+                super::answer::listening_until(seen, Arc::clone(&is_called), changed.clone())
+            }
+            // The client has taken in what it asked for before, so that the change concerns it.
+            "tools/call" => {
+                is_called.notify_one();
+                good(seen)
             }
             it if *it == method => {
-                is_asked.notify_one();
                 let text = json!([{ "uri": "test://a", "text": format!("turn {}", seen.turn) }]);
                 match it {
                     "tools/list" => one_tool(seen, &format!("tool-{}", seen.turn), long),
@@ -242,7 +245,8 @@ async fn changing(cx: &Cx, changes: Value, changed: Value, asked: Value) -> Verd
         "do": "subscriptions/listen", "params": { "notifications": changes },
         "events": 1, "ms": 3_000, "beside": true,
     });
-    let played = cx.play(json!([listen, asked, { "do": "wait" }, asked]), part).await?;
+    let played =
+        cx.play(json!([listen, asked, call("echo"), { "do": "wait" }, asked]), part).await?;
     if played.of("subscriptions/listen").next().is_none() {
         return Err(Stop::skip("the client does not listen"));
     }
