@@ -111,6 +111,9 @@ struct Filter {
     /// Checks that rest on a page, such as basic/transports.
     #[arg(long)]
     section: Option<String>,
+    /// Checks that rest on this requirement.
+    #[arg(long)]
+    requirement: Option<String>,
     /// Checks that rest on a MUST or MUST NOT.
     #[arg(long)]
     must: bool,
@@ -126,8 +129,10 @@ impl Filter {
         let page = self.section.as_deref();
         let stands =
             page.is_none_or(|page| table.of_check(check.id).any(|it| it.page.starts_with(page)));
+        let rests = |id: &String| table.of_check(check.id).any(|it| it.id == *id);
+        let rests = self.requirement.as_ref().is_none_or(rests);
         let musts = !self.must || table.of_check(check.id).any(|it| it.level.is_must());
-        named && stands && musts
+        named && stands && rests && musts
     }
 }
 
@@ -209,7 +214,14 @@ async fn test(
         Some(path) => {
             let text = std::fs::read_to_string(path)
                 .map_err(|error| format!("{}: {error}", path.display()))?;
-            Expected::parse(&text).map_err(|why| format!("{}: {why}", path.display()))?
+            let expected =
+                Expected::parse(&text).map_err(|why| format!("{}: {why}", path.display()))?;
+            if let Some(entry) =
+                expected.entries().find(|entry| check::all().all(|it| it.id != entry.check))
+            {
+                return Err(format!("{}: {entry}: there is no such check", path.display()));
+            }
+            expected
         }
     };
     let (total, ended) = (checks.len(), AtomicUsize::new(0));

@@ -45,12 +45,16 @@ impl Expected {
         Ok(Self(entries))
     }
 
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.0.iter()
+    }
+
     /// Why this check is expected to find something, if it is.
     pub(crate) fn reason(&self, check: &str) -> Option<&str> {
         self.0.iter().find(|entry| entry.check == check).map(|entry| &*entry.reason)
     }
 
-    /// The entries whose checks ran and found nothing, or do not exist: they are to be deleted.
+    /// The entries whose checks ran and found nothing: they are to be deleted.
     pub(crate) fn stale<'e>(
         &'e self,
         found: impl Fn(&str) -> Option<bool> + 'e,
