@@ -18,16 +18,13 @@ pub(super) fn roots(roots: &[Root]) -> Result<(), BoxError> {
 }
 
 fn is_place(uri: &str) -> bool {
-    const SCHEME: &str = "file://";
-    let Some((scheme, rest)) = uri.split_at_checked(SCHEME.len()) else { return false };
-    let Some(start) = rest.find('/').filter(|_| scheme.eq_ignore_ascii_case(SCHEME)) else {
-        return false;
-    };
-    let path = rest[start..].split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+    let Some((scheme, rest)) = uri.split_once("://") else { return false };
+    let Some((_host, path)) = rest.split_once('/') else { return false };
+    let path = path.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
     // Decoded only as far as it decides where the path leads; what is encoded twice names a file that looks odd.
     let path = path.replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\");
     let climbs = path.split(['/', '\\']).any(|segment| matches!(segment, "." | ".."));
-    !climbs && !path.contains("%00") && !path.contains('\0')
+    scheme.eq_ignore_ascii_case("file") && !climbs && !path.contains("%00") && !path.contains('\0')
 }
 
 /// The messages are of known kinds, and uses of tools and their results belong together. Specification: Sampling,
@@ -62,17 +59,18 @@ fn results(message: &SamplingMessage) -> Result<HashSet<&str>, BoxError> {
 fn uses(message: &SamplingMessage) -> Result<HashSet<&str>, BoxError> {
     let mut uses = HashSet::new();
     for block in blocks(message) {
-        match block {
+        let is_new = match block {
             SamplingContent::ToolUse(tool) if message.role == Role::Assistant => {
-                if !uses.insert(&*tool.id) {
-                    return Err("two uses of tools have one id".into());
-                }
+                uses.insert(&*tool.id)
             }
             SamplingContent::ToolUse(_) => return Err("a user uses a tool".into()),
             SamplingContent::Other(_) => {
                 return Err("a message has content of no known type".into());
             }
-            _ => {}
+            _ => true,
+        };
+        if !is_new {
+            return Err("two uses of tools have one id".into());
         }
     }
     Ok(uses)
@@ -122,7 +120,7 @@ mod tests {
         }
     }
 
-    fn holds(messages: Value) -> bool {
+    fn holds(messages: &Value) -> bool {
         let params = json!({ "messages": messages, "maxTokens": 1 });
         conversation(&serde_json::from_value(params).unwrap()).is_ok()
     }
@@ -155,7 +153,7 @@ mod tests {
             ]),
         ];
         for messages in right {
-            assert!(holds(messages.clone()), "{messages}");
+            assert!(holds(&messages), "{messages}");
         }
         let mixed = json!([text, results(&["1"])[0]]);
         let wrong = [
@@ -171,7 +169,7 @@ mod tests {
             json!([user(&json!({ "type": "scent" }))]),
         ];
         for messages in wrong {
-            assert!(!holds(messages.clone()), "{messages}");
+            assert!(!holds(&messages), "{messages}");
         }
     }
 }

@@ -149,6 +149,7 @@ impl Played {
 
     /// Goes on if the calls declare what stands under this path.
     pub(super) fn needs(&self, path: &str) -> Verdict {
+        self.first("tools/call")?;
         if self.declares(path) {
             return Ok(());
         }
