@@ -7,6 +7,7 @@
 //! - [`media`] reads `Content-Type` and `Accept`; [`host`] judges `Host` and `Origin`.
 //! - [`tape`] takes a JSON text apart without decoding it; with the feature `schema`, the module of that name judges
 //!   JSON by JSON Schemas.
+//! - With the feature `jose`, the modules `jose` and `dpop` sign and verify the tokens of authorization.
 //! - [`limits`] has every ceiling on what a peer can make these hold.
 //!
 //! What a peer sends never panics here, and every decoder takes time linear in its input, however
@@ -31,8 +32,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "jose")]
+pub mod dpop;
 pub mod header;
 pub mod host;
+#[cfg(feature = "jose")]
+pub mod jose;
 pub mod json;
 pub mod limits;
 pub mod line;
