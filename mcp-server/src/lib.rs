@@ -132,6 +132,8 @@
 
 #[cfg(feature = "asking")]
 pub mod ask;
+#[cfg(feature = "auth")]
+pub mod auth;
 mod builder;
 mod caller;
 mod completion;

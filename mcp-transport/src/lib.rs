@@ -5,6 +5,7 @@
 //! - [`header`] mirrors parts of a request into headers, and compares them with the body.
 //! - [`sse`] carries many messages in one HTTP reply, [`mod@line`] one message a line.
 //! - [`media`] reads `Content-Type` and `Accept`; [`host`] judges `Host` and `Origin`.
+//! - With the feature `auth`, the module of that name has the challenges, scopes and documents of authorization.
 //! - [`tape`] takes a JSON text apart without decoding it; with the feature `schema`, the module of that name judges
 //!   JSON by JSON Schemas.
 //! - With the feature `jose`, the modules `jose` and `dpop` sign and verify the tokens of authorization.
@@ -32,6 +33,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "auth")]
+pub mod auth;
 #[cfg(feature = "jose")]
 pub mod dpop;
 pub mod header;

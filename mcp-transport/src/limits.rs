@@ -69,3 +69,19 @@ pub const MAX_JOSE_HEADER: usize = 4 * 1024;
 /// Issuers publish two to ten, the current and the next one of each kind.
 #[cfg(feature = "jose")]
 pub const MAX_JWKS_KEYS: usize = 128;
+
+/// Challenges that are read of one response; servers offer one scheme or two.
+#[cfg(feature = "auth")]
+pub const MAX_CHALLENGES: usize = 16;
+
+/// Parameters that are kept of one challenge; all that are known are a dozen.
+#[cfg(feature = "auth")]
+pub const MAX_CHALLENGE_PARAMS: usize = 32;
+
+/// Scopes in one set. Providers with very fine ones have some hundred.
+#[cfg(feature = "auth")]
+pub const MAX_SCOPES: usize = 512;
+
+/// Bytes of one scope. Those that are URLs come to a hundred.
+#[cfg(feature = "auth")]
+pub const MAX_SCOPE: usize = 256;
