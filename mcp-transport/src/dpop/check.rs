@@ -38,6 +38,8 @@ pub struct Checked {
     pub jti: String,
     /// When the proof was made, in seconds since 1970.
     pub issued_at: u64,
+    /// The nonce that it has.
+    pub nonce: Option<String>,
 }
 
 /// Checks the value of a `DPoP` header (RFC 9449, section 4.3, all but that there is one such header, and what
@@ -79,7 +81,8 @@ pub fn check(proof: &str, expected: &Expected<'_>) -> Result<Checked, DpopFault>
     if !expected.nonces.is_empty() && !claims.nonce.as_ref().is_some_and(is_good) {
         return Err(DpopFault::Nonce);
     }
-    Ok(Checked { thumbprint: key.thumbprint(), jti: claims.jti, issued_at: claims.iat.0 })
+    let (thumbprint, issued_at) = (key.thumbprint(), claims.iat.0);
+    Ok(Checked { thumbprint, jti: claims.jti, issued_at, nonce: claims.nonce })
 }
 
 /// Why a proof is not accepted. All are `invalid_dpop_proof`, except for [`Nonce`](Self::Nonce), which is

@@ -51,7 +51,7 @@ fn rfc_9449_examples() {
     };
     let checked = check(for_token, &at_token).unwrap();
     let jti = "-BwC3ESc6acc2lTc".to_owned();
-    assert_eq!(checked, Checked { thumbprint, jti, issued_at: 1_562_262_616 });
+    assert_eq!(checked, Checked { thumbprint, jti, issued_at: 1_562_262_616, nonce: None });
     let at_resource = Expected {
         method: "GET",
         url: "https://resource.example.org/protectedresource",
@@ -71,6 +71,7 @@ fn what_a_client_makes_a_server_accepts() {
     let expected = Expected { nonces: &["n1", "n2"], ..EXPECTED };
     let (one, two) = (check(&one, &expected).unwrap(), check(&two, &expected).unwrap());
     assert_ne!(one.jti, two.jti);
+    assert_eq!(one.nonce.as_deref(), Some("n2"));
     assert_eq!(one.thumbprint, key.public_jwk().thumbprint());
 
     let bare = Proof::new(&key, "POST", "https://mcp.example.com/mcp?a=b#c").sign(NOW).unwrap();
