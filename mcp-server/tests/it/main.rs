@@ -15,6 +15,12 @@
 #[cfg(feature = "asking")]
 mod ask;
 mod astray;
+#[cfg(feature = "verifiers")]
+mod auth_dpop;
+#[cfg(feature = "verifiers")]
+mod auth_introspection;
+#[cfg(feature = "verifiers")]
+mod auth_jwt;
 mod body;
 mod build;
 mod cancel;

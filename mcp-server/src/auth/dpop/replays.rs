@@ -94,3 +94,48 @@ impl Seen {
 fn half(hash: &[u8]) -> [u8; 16] {
     hash.first_chunk().copied().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use mcp_transport::jose::{Algorithm, SigningKey};
+
+    use super::*;
+
+    fn thumbprint() -> Thumbprint {
+        SigningKey::generate(Algorithm::EdDsa).unwrap().public_jwk().thumbprint()
+    }
+
+    #[test]
+    fn a_proof_is_remembered_as_long_as_it_is_good() {
+        let (replays, one, other) = (Replays::new(10, 10), thumbprint(), thumbprint());
+        assert_eq!(replays.claim(one, "a", 20, 10), Claim::First);
+        assert_eq!(replays.claim(one, "a", 20, 20), Claim::Seen);
+        // Ids are the key's own.
+        assert_eq!(replays.claim(other, "a", 20, 10), Claim::First);
+        assert_eq!(replays.claim(one, "b", 20, 10), Claim::First);
+        assert_eq!(replays.claim(one, "a", 40, 21), Claim::First);
+        assert_eq!(replays.claim(one, "a", 40, 30), Claim::Seen);
+    }
+
+    #[test]
+    fn a_full_memory_forgets_nothing_that_is_good() {
+        let (replays, keys) = (Replays::new(6, 3), [thumbprint(), thumbprint(), thumbprint()]);
+        for jti in ["a", "b", "c"] {
+            assert_eq!(replays.claim(keys[0], jti, 20, 10), Claim::First);
+        }
+        // One key leaves room for others.
+        assert_eq!(replays.claim(keys[0], "d", 20, 10), Claim::Full);
+        assert_eq!(replays.claim(keys[0], "a", 20, 10), Claim::Seen);
+        for jti in ["a", "b", "c"] {
+            assert_eq!(replays.claim(keys[1], jti, 30, 10), Claim::First);
+        }
+        assert_eq!(replays.claim(keys[2], "a", 30, 10), Claim::Full);
+        assert_eq!(replays.claim(keys[2], "a", 30, 20), Claim::Full);
+        // Those of the first have expired.
+        assert_eq!(replays.claim(keys[2], "a", 40, 21), Claim::First);
+        assert_eq!(replays.claim(keys[0], "a", 40, 21), Claim::First);
+        assert_eq!(replays.claim(keys[1], "d", 40, 21), Claim::Full);
+        assert_eq!(replays.claim(keys[1], "c", 40, 21), Claim::Seen);
+        assert_eq!(replays.claim(keys[1], "d", 40, 31), Claim::First);
+    }
+}
