@@ -15,6 +15,8 @@
 #[cfg(feature = "asking")]
 mod ask;
 mod astray;
+#[cfg(feature = "auth")]
+mod auth;
 mod body;
 mod build;
 mod cancel;
