@@ -137,76 +137,68 @@ async fn tokens_elsewhere_are_not_looked_at() {
     }
 }
 
-/// Each check before another, by requests that fail both.
+/// Each check before another, by requests that fail both: hosts and pages, then the token, then all the rest of the
+/// HTTP request, its body included.
 #[tokio::test]
-async fn the_order_of_checks() {
-    let admin = Tool::new("admin", async || "").scopes(["admin"]);
-    let sampling = Tool::new("sampling", async || "")
-        .scopes(["admin"])
-        .requires(serde_json::from_value(json!({ "sampling": {} })).unwrap());
-    let schema = json!({ "type": "object", "properties": { "p": { "type": "string", "x-mcp-header": "P" } } });
-    let mirrored = Tool::new("mirrored", async || "").input_schema(schema).scopes(["admin"]);
-    let server = guarded(resource()).tools([admin, sampling, mirrored]);
-    let running = Running::build(server.limits(crate::support::limits(|it| it.body = 2048))).await;
-    let token = |post: Post| bearing(post, "plain");
-    let large = json!({ "a": "a".repeat(4096) });
-    let table = [
-        // 1 before 2.
-        ("host", call("ok").set("Host", "evil.example"), 403, None),
-        (
-            "host, malformed",
-            call("ok").set("Host", "evil.example").add("Authorization", ""),
-            403,
-            None,
-        ),
-        ("origin", call("ok").add("Origin", "https://evil.example"), 403, None),
-        ("origin, token", token(call("ok").add("Origin", "https://evil.example")), 403, None),
-        // 2 before everything else.
-        ("path", call("ok").line("POST /other HTTP/1.1"), 401, None),
-        ("path, token", token(call("ok").line("POST /other HTTP/1.1")), 404, None),
-        ("method", call("ok").line("GET /mcp HTTP/1.1"), 401, None),
-        ("method, token", token(call("ok").line("GET /mcp HTTP/1.1")), 405, None),
-        ("options", call("ok").line("OPTIONS /mcp HTTP/1.1"), 401, None),
-        ("media type", call("ok").set("Content-Type", "text/plain"), 401, None),
-        ("media type, token", token(call("ok").set("Content-Type", "text/plain")), 415, None),
-        ("accept", call("ok").set("Accept", "text/html"), 401, None),
-        ("accept, token", token(call("ok").set("Accept", "text/html")), 406, None),
-        ("body", Post::call("ok", large.clone()), 401, None),
-        ("body, token", token(Post::call("ok", large)), 413, None),
-        ("json", call("ok").body("{"), 401, None),
-        ("json, token", token(call("ok").body("{")), 400, None),
-        // A notification is not answered, but it takes a token.
-        (
-            "notification",
-            call("ok").body(r#"{"jsonrpc":"2.0","method":"notifications/x"}"#),
-            401,
-            None,
-        ),
-        (
-            "notification, token",
-            token(call("ok").body(r#"{"jsonrpc":"2.0","method":"notifications/x"}"#)),
-            202,
-            None,
-        ),
-        // Scopes behind what is named, and before what the client declared.
-        ("version", token(call("admin").remove("MCP-Protocol-Version")), 400, Some(-32020)),
-        ("name", token(call("admin").set("Mcp-Name", "ok")), 400, Some(-32020)),
-        ("unknown tool", token(call("absent")), 400, Some(-32602)),
-        ("mirror", token(Post::call("mirrored", json!({ "p": "a" }))), 400, Some(-32020)),
-        ("scopes", token(call("admin")), 403, Some(-32600)),
-        ("scopes, capability", token(call("sampling")), 403, Some(-32600)),
-    ];
-    for (what, post, status, code) in table {
-        let reply = running.ask(&post).await;
-        assert_eq!(reply.status, status, "{what}: {reply:?}");
-        assert_eq!(
-            reply.field("www-authenticate").is_some(),
-            status == 401 || (status == 403 && code.is_some()),
-            "{what}"
-        );
-        if code.is_some() {
-            assert_eq!(reply.code(), code, "{what}");
+async fn a_token_is_asked_for_behind_the_host_and_before_the_rest() {
+    let server = guarded(resource()).limits(crate::support::limits(|it| it.body = 2048));
+    let running = Running::build(server).await;
+    let large = Post::call("ok", json!({ "a": "a".repeat(4096) }));
+    let notification = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
+    for (post, with_token) in [
+        (call("ok").set("Host", "evil.example"), 403),
+        (call("ok").add("Origin", "https://evil.example"), 403),
+    ] {
+        for post in [bearing(post.clone(), "plain"), bearing(post.clone(), "a b"), post] {
+            let reply = running.ask(&post).await;
+            assert_eq!((reply.status, reply.field("www-authenticate")), (with_token, None));
         }
+    }
+    for (post, with_token) in [
+        (call("ok").line("POST /other HTTP/1.1"), 404),
+        (call("ok").line("GET /mcp HTTP/1.1"), 405),
+        (call("ok").line("OPTIONS /mcp HTTP/1.1"), 405),
+        (call("ok").set("Content-Type", "text/plain"), 415),
+        (call("ok").set("Accept", "text/html"), 406),
+        (large, 413),
+        (call("ok").body("{"), 400),
+        // It has no answer, but takes a token like everything else.
+        (call("ok").body(notification), 202),
+    ] {
+        let reply = running.ask(&post).await;
+        assert_eq!((reply.status, reply.message().get("id")), (401, None), "{post:?}");
+        let reply = running.ask(&bearing(post.clone(), "plain")).await;
+        assert_eq!((reply.status, reply.field("www-authenticate")), (with_token, None), "{post:?}");
+    }
+}
+
+/// Behind what is named, and before what the client can do.
+#[tokio::test]
+async fn scopes_are_asked_for_once_it_is_known_for_what() {
+    let needs_sampling = serde_json::from_value(json!({ "sampling": {} })).unwrap();
+    let schema = json!({
+        "type": "object",
+        "properties": { "p": { "type": "string", "x-mcp-header": "P" } },
+    });
+    let admin = || Tool::new("admin", async || "").scopes(["admin"]);
+    let server = guarded(resource())
+        .tool(admin().requires(needs_sampling))
+        .tool(Tool::new("mirrored", async || "").input_schema(schema).scopes(["admin"]));
+    let running = Running::build(server).await;
+    for (post, status, code) in [
+        (call("admin").remove("MCP-Protocol-Version"), 400, -32020),
+        (call("admin").set("Mcp-Name", "ok"), 400, -32020),
+        (call("absent"), 400, -32602),
+        (Post::call("mirrored", json!({ "p": "a" })), 400, -32020),
+        (Post::call("mirrored", json!({ "p": "a" })).add("Mcp-Param-P", "a"), 403, -32600),
+        (call("admin"), 403, -32600),
+        (Post::rpc("x/unknown", json!({})), 404, -32601),
+        (Post::rpc("tools/list", json!({ "cursor": "wrong" })), 400, -32602),
+    ] {
+        let reply = running.ask(&bearing(post.clone(), "plain")).await;
+        assert_eq!((reply.status, reply.code()), (status, Some(code)), "{post:?}");
+        assert_eq!(reply.field("www-authenticate").is_some(), status == 403);
+        assert_eq!(reply.message()["id"], 1);
     }
 }
 

@@ -10,7 +10,7 @@ use mcp_server::{Caller, Context, Extension, Tool};
 use serde_json::json;
 
 use super::{bearing, call, guarded, resource};
-use crate::support::{Bell, H2, Post, Running, builder, h2_request, limits, within};
+use crate::support::{Bell, H2, Running, builder, h2_request, limits, within};
 
 /// Everything that was verified, by every way, and no token by any.
 #[tokio::test]
@@ -150,30 +150,29 @@ async fn limits_go_by_the_caller() {
 #[cfg(feature = "asking")]
 #[tokio::test]
 async fn states_are_their_callers() {
-    use crate::ask::{accept, capable_of_everything, greet};
-    let running = Running::build(guarded(resource()).tool(Tool::new("greet", greet))).await;
-    let meta = crate::support::capable(capable_of_everything());
-    let post = |more: serde_json::Value, token: &str| {
-        let mut params = json!({ "name": "greet", "arguments": {}, "_meta": meta });
+    use crate::ask::{Name, accept, post};
+    let twice = async |ask: mcp_server::Ask| {
+        let first = ask.form::<Name>("first", "Who?").await.accepted().map(|it| it.name);
+        let second = ask.form::<Name>("second", "And who?").await.accepted().map(|it| it.name);
+        format!("{first:?} {second:?}")
+    };
+    let running = Running::build(guarded(resource()).tool(Tool::new("twice", twice))).await;
+    let post = |more: &serde_json::Value, token: &str| {
+        let mut params = json!({ "name": "twice" });
         for (key, value) in more.as_object().unwrap() {
             params[key] = value.clone();
         }
-        bearing(Post::rpc("tools/call", params), token)
+        bearing(post("tools/call", params), token)
     };
-    // Rounds until one brings a state along.
-    let mut more = json!({});
-    let mut asked = running.ask(&post(more.clone(), "plain")).await.result();
-    while asked.get("requestState").is_none() {
-        let keys: Vec<String> =
-            asked["inputRequests"].as_object().unwrap().keys().cloned().collect();
-        let answers = keys.into_iter().map(|key| (key, accept(json!({ "name": "x" }))));
-        more = json!({ "inputResponses": answers.collect::<serde_json::Map<_, _>>() });
-        asked = running.ask(&post(more.clone(), "plain")).await.result();
-    }
-    more = json!({ "requestState": asked["requestState"] });
-    let stolen = running.ask(&post(more.clone(), "reader")).await;
+    let answer = |key: &str| json!({ key: accept(json!({ "name": key })) });
+    let more = json!({ "inputResponses": answer("first") });
+    let asked = running.ask(&post(&more, "plain")).await.result();
+    assert!(asked["requestState"].is_string(), "{asked}");
+    let more = json!({ "inputResponses": answer("second"), "requestState": asked["requestState"] });
+    let stolen = running.ask(&post(&more, "reader")).await;
     assert_eq!((stolen.status, stolen.code()), (400, Some(-32602)));
-    assert_eq!(running.ask(&post(more, "plain")).await.status, 200);
+    let own = running.ask(&post(&more, "plain")).await;
+    assert_eq!(own.tool_text(), r#"Some("first") Some("second")"#);
 }
 
 /// What a verifier has to say to the client goes with whatever the request comes to.

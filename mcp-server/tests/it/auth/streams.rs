@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use mcp_server::auth::{Access, ResourceServer, StaticTokens};
 use mcp_server::{
-    Announces, Exchange, ExchangeOptions, Notify, RequestParts, Server, ServerBuilder, Tool, scan,
+    Announces, Exchange, ExchangeOptions, Notify, RequestParts, ServerBuilder, Tool, scan,
 };
 use serde_json::{Value, json};
 
