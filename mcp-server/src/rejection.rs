@@ -252,12 +252,10 @@ impl Reason {
             Self::NeedsSse => invalid(
                 "This method is answered by a stream: the Accept header must take text/event-stream",
             ),
-            Self::TooManyListens { of_caller: true } => {
-                ErrorObject::internal_error("Too many subscriptions of this caller are open")
-            }
-            Self::TooManyListens { of_caller: false } => {
-                ErrorObject::internal_error("Too many subscriptions are open")
-            }
+            Self::TooManyListens { of_caller } => ErrorObject::internal_error(match of_caller {
+                true => "Too many subscriptions of this caller are open",
+                false => "Too many subscriptions are open",
+            }),
             #[cfg(feature = "auth")]
             Self::Denied(denied) => denied.error(),
             Self::Closed => ErrorObject::internal_error("The exchange was closed"),

@@ -129,12 +129,12 @@ where
     if shared.auth.is_some() && !matches!(accepts, Err(Reason::Host | Reason::Origin)) {
         return protected(shared, group, head, accepts, connection.cloned(), body);
     }
-    admitted(&shared, group, head, accepts, connection, body)
+    admitted(shared, group, head, accepts, connection, body)
 }
 
 /// The same from the head on, whose checks have come to `accepts`.
 fn admitted<B>(
-    shared: &Arc<Shared>,
+    shared: Arc<Shared>,
     group: Group,
     head: http::request::Parts,
     accepts: Result<Accepts, Reason>,
@@ -144,7 +144,6 @@ fn admitted<B>(
 where
     B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
 {
-    let shared = Arc::clone(shared);
     let mut parts = RequestParts::from(head);
     if let Some(connection) = connection {
         parts.peer_addr = Some(connection.peer);
@@ -190,11 +189,11 @@ where
     B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
 {
     let Some(auth) = &shared.auth else {
-        return admitted(&shared, group, head, accepts, connection.as_ref(), body);
+        return admitted(shared, group, head, accepts, connection.as_ref(), body);
     };
     let credentials = match auth.credentials(&mut head) {
         Ok(Some(credentials)) => credentials,
-        Ok(None) => return admitted(&shared, group, head, accepts, connection.as_ref(), body),
+        Ok(None) => return admitted(shared, group, head, accepts, connection.as_ref(), body),
         Err(denied) => {
             let response = refuse(Reason::Denied(Box::new(denied)));
             return Box::pin(std::future::ready(Ok(response)));
@@ -207,7 +206,7 @@ where
             Err(reason) => return Ok(refuse(reason)),
         };
         let mut response =
-            admitted(&shared, group, head, accepts, connection.as_ref(), body).await?;
+            admitted(shared, group, head, accepts, connection.as_ref(), body).await?;
         for (name, value) in access.response_headers() {
             response.headers_mut().append(name, value.clone());
         }

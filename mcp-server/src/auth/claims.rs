@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{Access, Presented, Scheme, TokenError};
 
 /// The claims that are looked at (RFC 7519, section 4.1; RFC 9068, section 2.2; RFC 7662, section 2.2).
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Deserialize)]
 pub(super) struct Claims {
     pub(super) iss: Option<String>,
     pub(super) exp: Option<NumericDate>,
@@ -25,14 +25,14 @@ pub(super) struct Claims {
 }
 
 /// One text, or several.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(untagged)]
 enum Many {
     One(String),
     Several(Vec<String>),
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Deserialize)]
 struct Confirmation {
     jkt: Option<String>,
 }

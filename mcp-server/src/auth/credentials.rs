@@ -6,7 +6,7 @@ use http::header::AUTHORIZATION;
 use super::{Scheme, Token};
 
 /// 16 KiB: several times a token with the groups of a large directory in it, and a quarter of what all headers may have.
-pub const MAX_TOKEN: usize = 16 * 1024;
+pub(super) const MAX_TOKEN: usize = 16 * 1024;
 
 /// What a request brought along to authenticate with.
 #[derive(Debug)]

@@ -182,7 +182,8 @@ impl StdError for FetchError {
     }
 }
 
-/// The document at `url`: the response if its status is 200, and `None` if there is none there.
+/// The document at `url`: the response if its status is 200, and `None` if it is one that says, in whatever words, that there
+/// is none. That the server is in trouble says nothing.
 pub(super) async fn document(
     fetch: &dyn Fetch,
     url: &str,
@@ -193,8 +194,10 @@ pub(super) async fn document(
     let response = response.map_err(|error| FetchError::caused(format!("of {url}"), error))?;
     match response.status() {
         StatusCode::OK => Ok(Some(response)),
-        StatusCode::NOT_FOUND | StatusCode::GONE => Ok(None),
-        status => Err(FetchError::new(format!("{url} answered {status}"))),
+        status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
+            Err(FetchError::new(format!("{url} answered {status}")))
+        }
+        _ => Ok(None),
     }
 }
 

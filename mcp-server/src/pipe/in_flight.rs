@@ -73,7 +73,7 @@ impl InFlight {
             let bell = ready!(self.rung.poll(cx));
             let Some(request) = self.requests.get_mut(&bell.id) else { continue };
             let waker = Waker::from(Arc::clone(&bell));
-            match request.source.poll_frames(&mut Context::from_waker(&waker), Framing::Lines) {
+            match request.source.poll_frames(&Context::from_waker(&waker), Framing::Lines) {
                 Poll::Pending => {}
                 Poll::Ready(Some(Ok(frames))) => {
                     if request.source.is_over() {

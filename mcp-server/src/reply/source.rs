@@ -24,7 +24,7 @@ impl Source {
     /// when it was broken off before the answer.
     pub(crate) fn poll_frames(
         &mut self,
-        cx: &mut TaskContext<'_>,
+        cx: &TaskContext<'_>,
         framing: Framing,
     ) -> Poll<Option<Result<Vec<u8>, Closed>>> {
         match self {

@@ -110,12 +110,12 @@ impl Subscription {
     /// when it was broken off.
     pub(crate) fn poll_frames(
         &mut self,
-        cx: &mut Context<'_>,
+        cx: &Context<'_>,
         framing: Framing,
     ) -> Poll<Option<Result<Vec<u8>, Closed>>> {
         #[cfg(feature = "auth")]
         if let Some(expiry) = &mut self.expiry
-            && expiry.as_mut().poll(cx).is_ready()
+            && expiry.as_mut().poll(&mut Context::from_waker(cx.waker())).is_ready()
         {
             // What waits is told before. Its client may listen again with another token.
             self.expiry = None;

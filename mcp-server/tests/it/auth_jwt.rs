@@ -34,6 +34,10 @@ impl Clock {
         self.0.fetch_add(seconds, Ordering::Relaxed);
     }
 
+    fn back_to_start(&self) {
+        self.0.store(NOW, Ordering::Relaxed);
+    }
+
     pub(crate) fn now(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -431,6 +435,21 @@ async fn an_issuer_that_does_not_answer_holds_nobody_for_ever() {
     let running = protected(JwtVerifier::new(issuer()).fetch(fetch), &clock).await;
     unavailable(&ask(&running, &token(&key)).await);
 
+    // Nor while there are old keys, however long the issuer is waited for.
+    let provider_of_old = Provider::start().await;
+    provider_of_old.answer("/keys", &key_set(&[&key]));
+    let old = Issuer::jwks_uri(ISSUER, provider_of_old.url("/keys"));
+    let fetch = HttpsFetch::new().timeout(Duration::MAX);
+    let running = protected(JwtVerifier::new(old).fetch(fetch), &clock).await;
+    let mut claims = claims();
+    claims["exp"] = json!(NOW + 10_000);
+    let lasting = key.sign_jwt(&Header::new("JWT"), &claims).unwrap();
+    assert_eq!(ask(&running, &lasting).await.status, 200);
+    provider_of_old.hold(true);
+    clock.forward(Issuer::MAX_AGE.as_secs());
+    assert_eq!(ask(&running, &lasting).await.status, 200);
+    clock.back_to_start();
+
     // A client that leaves takes nothing from the others: what it began goes on.
     let running = protected(JwtVerifier::new(issuer()), &clock).await;
     let mut leaver = running.connect().await;
@@ -498,6 +517,9 @@ async fn metadata_says_where_the_keys_are() {
     ];
     for (path, place, requests) in rows {
         let provider = Provider::start().await;
+        // A page for people, and a way to it, are no metadata.
+        provider.answer(oauth, "<html>");
+        provider.answer_with(openid, "302 Found", "Location: /login\r\n", "");
         let issuer = provider.url(path);
         let document = json!({ "issuer": issuer, "jwks_uri": provider.url("/keys"), "x": 1 });
         provider.answer(&place, &document.to_string());
@@ -538,6 +560,7 @@ async fn metadata_that_does_not_belong_to_the_issuer() {
         json!({ "issuer": issuer, "jwks_uri": "file:///etc/passwd" }).to_string(),
         json!({ "issuer": issuer, "jwks_uri": "/keys" }).to_string(),
         "<html>".to_owned(),
+        "[]".to_owned(),
     ] {
         provider.answer(place, &document);
         let running = running(&Clock::new()).await;

@@ -15,6 +15,8 @@
 #[cfg(feature = "asking")]
 mod ask;
 mod astray;
+#[cfg(feature = "auth")]
+mod auth;
 #[cfg(feature = "verifiers")]
 mod auth_dpop;
 #[cfg(feature = "verifiers")]

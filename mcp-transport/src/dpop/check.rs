@@ -1,13 +1,14 @@
 //! The server's side.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::proof::Claims;
 use super::{TYP, target, token_hash};
 use crate::jose::{Algorithm, InvalidJwt, Thumbprint, Unverified};
 
-/// What a proof has to prove.
-#[derive(Clone, Copy, Debug)]
+/// What a proof has to prove. Its `Debug` form does not show the access token.
+#[derive(Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "whoever checks has to decide about each of these")]
 pub struct Expected<'a> {
     /// The method of the request.
@@ -25,6 +26,17 @@ pub struct Expected<'a> {
     pub now: u64,
     /// How far the proof's time may lie from `now`, before or behind it.
     pub window: Duration,
+}
+
+impl fmt::Debug for Expected<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Expected")
+            .field("method", &self.method)
+            .field("url", &self.url)
+            .field("now", &self.now)
+            .field("window", &self.window)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What a good proof has told. Whether it is the first with its id is not known yet, nor whether the token is bound

@@ -1,6 +1,7 @@
 //! Tokens that came from elsewhere.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::de::DeserializeOwned;
 
@@ -11,8 +12,8 @@ use crate::quote;
 
 /// A well formed token that nobody has vouched for yet.
 ///
-/// What its header says is good for choosing a key, and for nothing else.
-#[derive(Debug)]
+/// What its header says is good for choosing a key, and for nothing else. Its `Debug` form shows neither the token nor
+/// its claims.
 pub struct Unverified<'a> {
     /// Header and claims as they were signed.
     signed: &'a str,
@@ -114,6 +115,16 @@ impl<'a> Unverified<'a> {
         }
         key.verify(algorithm, self.signed.as_bytes(), &self.signature)?;
         Ok(Verified(self))
+    }
+}
+
+impl fmt::Debug for Unverified<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unverified")
+            .field("algorithm", &self.algorithm)
+            .field("typ", &self.typ)
+            .field("key_id", &self.key_id)
+            .finish_non_exhaustive()
     }
 }
 

@@ -75,6 +75,8 @@ fn rfc_7515_a_3_es256() {
     let token = Unverified::parse(ES256_TOKEN).unwrap();
     let claims: Value = token.verify(&jwk(EC_JWK), Algorithm::Es256).unwrap().decode().unwrap();
     assert_eq!(claims["iss"], "joe");
+    let shown = format!("{token:?}");
+    assert!(!shown.contains("eyJ") && !shown.contains("joe") && shown.contains("Es256"), "{shown}");
     assert_eq!(*key(Algorithm::Es256).public_jwk(), jwk(EC_JWK));
 }
 

@@ -3,7 +3,7 @@
 use http::Uri;
 use serde::Deserialize;
 
-use crate::auth::fetch::{Fetch, FetchError, document, text};
+use crate::auth::fetch::{Fetch, FetchError, document};
 
 #[derive(Deserialize)]
 struct Metadata {
@@ -11,14 +11,14 @@ struct Metadata {
     jwks_uri: Option<String>,
 }
 
-/// The `jwks_uri` of the first metadata that the issuer has. Metadata that names another issuer ends the search: who wrote
-/// it could make its own keys count.
+/// The `jwks_uri` of the first metadata that the issuer has; some have a page for people where others say that there is
+/// nothing. Metadata that names another issuer ends the search: who wrote it could make its own keys count.
 pub(super) async fn jwks_uri(fetch: &dyn Fetch, issuer: &str) -> Result<String, FetchError> {
     let no_url = || FetchError::new(format!("the issuer {issuer} is no URL without a query"));
     for url in metadata_urls(issuer).ok_or_else(no_url)? {
         let Some(response) = document(fetch, &url).await? else { continue };
-        let metadata: Metadata = serde_json::from_str(text(&response)?)
-            .map_err(|error| FetchError::caused(format!("{url} is no metadata"), error))?;
+        let metadata = serde_json::from_slice::<Metadata>(response.body());
+        let Ok(metadata) = metadata else { continue };
         if metadata.issuer != issuer {
             return Err(FetchError::new(format!("{url} is the metadata of another issuer")));
         }

@@ -38,6 +38,8 @@ impl Issuer {
     /// 30 s: the shortest time from any fetch to one because of a token that no key verifies. Anybody can make such
     /// tokens; a new key of the issuer is known that much later at worst.
     pub const UNKNOWN_KEY: Duration = Duration::from_secs(30);
+    /// 1 s: how long a token waits for newer keys while old ones would do.
+    pub const PATIENCE: Duration = Duration::from_secs(1);
     /// 5 s: the shortest time from a fetch to the next because keys are too old or absent.
     pub const RETRY: Duration = Duration::from_secs(5);
 

@@ -58,24 +58,26 @@ impl Remote {
         fetch: &Arc<dyn Fetch>,
         now: SystemTime,
     ) -> Result<Arc<JwkSet>, TokenError> {
-        let under_way = {
+        let (old, under_way) = {
             let mut state = self.0.state();
-            let age = state.age(now);
             let good_for = state.loaded.as_ref().map_or(Duration::ZERO, |loaded| loaded.good_for);
-            match state.within(good_for, age) {
-                // Nobody waits for a fetch that comes a little early.
-                Some(keys) if age < Some(good_for / 4 * 3) => return Ok(keys),
-                Some(keys) => {
-                    self.start(&mut state, Issuer::RETRY, fetch, now);
-                    return Ok(keys);
-                }
-                None => self.start(&mut state, Issuer::RETRY, fetch, now),
+            if let Some(keys) = state.younger(good_for / 4 * 3, now) {
+                return Ok(keys);
             }
+            let under_way = self.start(&mut state, Issuer::RETRY, fetch, now);
+            if let Some(keys) = state.younger(good_for, now) {
+                // Nobody waits for a fetch that comes a little early.
+                return Ok(keys);
+            }
+            (state.younger(Issuer::STALE_AGE, now), under_way)
         };
-        ended(under_way).await;
-        let state = self.0.state();
-        let keys = state.within(Issuer::STALE_AGE, state.age(now));
-        // The fetch itself has logged why.
+        match old {
+            None => ended(under_way).await,
+            // In time or not: then the old ones have to do.
+            Some(_) => drop(tokio::time::timeout(Issuer::PATIENCE, ended(under_way)).await),
+        }
+        // The fetch itself has logged why there are none.
+        let keys = self.0.state().younger(Issuer::STALE_AGE, now);
         keys.ok_or_else(|| TokenError::unavailable(Issuer::RETRY))
     }
 
@@ -177,15 +179,11 @@ impl Shared {
 }
 
 impl State {
-    /// How old the keys are. A clock that was set back makes them too old rather than young for ever.
-    fn age(&self, now: SystemTime) -> Option<Duration> {
+    /// The keys, if they are younger than `limit`. A clock that was set back makes them old rather than young for ever.
+    fn younger(&self, limit: Duration, now: SystemTime) -> Option<Arc<JwkSet>> {
         let loaded = self.loaded.as_ref()?;
-        Some(now.duration_since(loaded.at).unwrap_or(loaded.good_for))
-    }
-
-    fn within(&self, limit: Duration, age: Option<Duration>) -> Option<Arc<JwkSet>> {
-        let loaded = self.loaded.as_ref().filter(|_| age < Some(limit))?;
-        Some(Arc::clone(&loaded.keys))
+        let age = now.duration_since(loaded.at).unwrap_or(loaded.good_for);
+        (age < limit).then(|| Arc::clone(&loaded.keys))
     }
 }
 
