@@ -118,6 +118,8 @@
 //!
 //! - `http2`: cleartext HTTP/2 besides HTTP/1.1, recognised by its first bytes. Worth it where clients or a proxy open many
 //!   streams: a subscription is a stream of a connection then, rather than a connection.
+//! - `verifiers`: what verifies tokens is ready-made: JWTs by the keys of their issuer, introspection, and proofs of
+//!   possession. It brings rustls and ring, for HTTPS and signatures; `auth`, a part of it, brings neither.
 //!
 //! # Safe by default
 //!

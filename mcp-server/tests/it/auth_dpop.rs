@@ -99,7 +99,7 @@ async fn what_clients_are_told() {
         let document: Value = serde_json::from_slice(&running.ask(&get).await.body).unwrap();
         assert_eq!(document["dpop_signing_alg_values_supported"], json!(["ES256", "EdDSA"]));
         let bound = document.get("dpop_bound_access_tokens_required");
-        assert_eq!(bound, required.then(|| json!(true)).as_ref());
+        assert_eq!(bound, required.then_some(Value::Bool(true)).as_ref());
         let reply = running.ask(&call()).await;
         let challenges: Vec<_> =
             reply.fields.iter().filter(|(name, _)| name == "www-authenticate").collect();

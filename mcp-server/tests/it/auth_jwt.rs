@@ -107,11 +107,12 @@ fn key_set(keys: &[&SigningKey]) -> String {
     json!({ "keys": keys }).to_string()
 }
 
+type Change = fn(&mut Value);
+
 #[tokio::test]
-async fn what_a_token_claims() {
+async fn claims_that_are_taken() {
     let key = key("k");
     let running = protected(fixed(&key).audience("api://notes"), &Clock::new()).await;
-    type Change = fn(&mut Value);
     let full = "alice of https://auth.example.com by editor for 360 may notes:read notes:write at Some(\"a@example.com\")";
     let taken: &[(Change, &str)] = &[
         (|_| (), full),
@@ -143,6 +144,12 @@ async fn what_a_token_claims() {
         assert_eq!(reply.status, 200, "{claims}: {reply:?}");
         assert_eq!(reply.tool_text(), *expected, "{claims}");
     }
+}
+
+#[tokio::test]
+async fn claims_that_are_refused() {
+    let key = key("k");
+    let running = protected(fixed(&key).audience("api://notes"), &Clock::new()).await;
     let refused: &[(Change, &str)] = &[
         // A token of another server, however valid.
         (|c| c["aud"] = json!("https://other.example/mcp"), "not for this server"),

@@ -20,6 +20,8 @@ mod auth;
 #[cfg(feature = "verifiers")]
 mod auth_dpop;
 #[cfg(feature = "verifiers")]
+mod auth_fetch;
+#[cfg(feature = "verifiers")]
 mod auth_introspection;
 #[cfg(feature = "verifiers")]
 mod auth_jwt;
