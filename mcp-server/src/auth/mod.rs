@@ -55,7 +55,7 @@
 //!
 //! - The [`Caller`](crate::Caller) is that of the access, issuer and subject together: limits and rate limits count by it, and the states of
 //!   handlers that ask are good for it alone. A caller or an access that a layer around the
-//!   [`McpService`](crate::McpService) put among the extensions is replaced.
+//!   [`McpService`](crate::McpService) put among the extensions is taken out.
 //! - Handlers take [`Access`]; layers, visibility filters and functions of scopes find it among the extensions of the
 //!   request. The token itself is out of the headers by then. It must not be sent on to anybody, and cannot be: what
 //!   your server asks of others it asks with credentials of its own. Specification: Authorization, Token Handling.
@@ -68,9 +68,10 @@
 //! # Where there are no headers
 //!
 //! The rules are those of HTTP: on a byte stream nothing can be presented, so whoever serves it says who is at the
-//! other end, by [`RequestParts::with_access`](crate::RequestParts::with_access), and so does whoever drives an
-//! [`Exchange`](crate::Exchange). Without a word a protected server refuses everything there (-32600; an exchange answers with 401), and an
-//! [optional](ResourceServer::optional) one what takes scopes. Such an access has to be given scopes like every other, and is
+//! other end, by [`RequestParts::with_access`](crate::RequestParts::with_access). Whoever drives an
+//! [`Exchange`](crate::Exchange) does the same, or has the token of a request verified by
+//! [`Server::authenticate`]. Without a word a protected server refuses everything there (-32600; an exchange answers
+//! with 401), and an [optional](ResourceServer::optional) one what takes scopes. Such an access has to be given scopes like every other, and is
 //! refused once it has expired. Specification: Authorization, Protocol Requirements.
 
 #[cfg(doc)]
@@ -78,6 +79,7 @@ use crate::Server;
 
 mod access;
 mod authorization;
+mod by_hand;
 mod credentials;
 mod denied;
 mod document;
