@@ -154,7 +154,8 @@ impl Access {
         self.0.key.as_deref()
     }
 
-    pub(crate) fn response_headers(&self) -> &[(HeaderName, HeaderValue)] {
+    /// What the verifier wants to have in the head of the response; a [service](crate::McpService) adds it by itself.
+    pub fn response_headers(&self) -> &[(HeaderName, HeaderValue)] {
         &self.0.headers
     }
 

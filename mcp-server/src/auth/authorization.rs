@@ -17,7 +17,7 @@ use super::document::Document;
 use super::error::Kind;
 use super::required::{Failed, Operation, Required};
 use super::{Access, Presented, Scheme, Token, TokenError, TokenVerifier, Verifying};
-use crate::caller::RequestParts;
+use crate::caller::{Caller, RequestParts};
 use crate::rejection::{MAX_WHY, Reason, cut};
 
 /// A [`ResourceServer`](super::ResourceServer), checked.
@@ -59,6 +59,7 @@ impl Authorization {
         head: &mut http::request::Parts,
     ) -> Result<Option<(Scheme, Token)>, Denied> {
         head.extensions.remove::<Access>();
+        head.extensions.remove::<Caller>();
         match credentials::take(&mut head.headers) {
             Ok(Credentials::Token(scheme, token)) if self.schemes.contains(&scheme) => {
                 Ok(Some((scheme, token)))

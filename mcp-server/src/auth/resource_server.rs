@@ -149,6 +149,10 @@ impl ResourceServer {
 
     /// How long the verifier may take for one token; over it the answer is 503 with `Retry-After`. Default is
     /// [`VERIFY_TIME`](Self::VERIFY_TIME).
+    ///
+    /// For so long the request counts as an exchange of the address that it comes from, since nobody knows whose it is:
+    /// behind a proxy, [`Limits::exchanges_per_caller`](crate::Limits::exchanges_per_caller) bounds how many are
+    /// verified at once.
     #[must_use]
     pub const fn verify_time(mut self, limit: Duration) -> Self {
         self.verify_time = limit;

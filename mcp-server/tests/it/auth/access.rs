@@ -95,12 +95,17 @@ async fn nobody_is_let_in_on_another_ones_word() {
         let server = builder().tools([who(), admin()]).auth(auth).build().unwrap();
         let app = axum::Router::new()
             .route_service("/mcp", server.service())
+            .layer(axum::Extension(Caller::new("root")))
             .layer(axum::Extension(forged.clone()));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
         let serving = tokio::spawn(axum::serve(listener, app).into_future());
         let mut conn = crate::support::Conn::open(addr).await;
         assert_eq!(conn.ask(&call("admin")).await.status, 401);
+        let anonymous = conn.ask(&call("who")).await;
+        if anonymous.status == 200 {
+            assert_eq!(anonymous.tool_text(), "None None");
+        }
         assert_eq!(conn.ask(&bearing(call("admin"), "plain")).await.status, 403);
         let told = conn.ask(&bearing(call("who"), "plain")).await.tool_text();
         assert_eq!(told, r#"Some("plain") Some("https://auth.example.com plain")"#);

@@ -171,6 +171,33 @@ async fn exchanges_by_hand() {
         assert_eq!(response.status(), status, "{tool}");
         assert_eq!(response.headers().contains_key("www-authenticate"), status != 200);
     }
+    // With its token verified in the same way as everywhere.
+    for (token, tool, status) in [
+        (None, "ok", 401),
+        (Some("Bearer unknown"), "ok", 401),
+        (Some("Bearer"), "ok", 400),
+        (Some("Bearer plain"), "ok", 200),
+        (Some("Bearer plain"), "admin", 403),
+    ] {
+        let post = call(tool);
+        let mut request = http::Request::post("/mcp");
+        let fields = post.fields().chain(token.map(|token| ("Authorization", token)));
+        for (name, value) in fields {
+            request = request.header(name, value);
+        }
+        let (head, ()) = request.body(()).unwrap().into_parts();
+        let response = match within(server.authenticate(head)).await {
+            Err(response) => response,
+            Ok(parts) => {
+                assert!(!parts.headers.contains_key("authorization"));
+                let exchange = Exchange::new(ExchangeOptions::default());
+                exchange.connect(&server).unwrap();
+                within(exchange.handle(scan(post.content()).unwrap(), parts)).await.unwrap()
+            }
+        };
+        assert_eq!(response.status(), status, "{token:?} {tool}");
+        assert_eq!(response.headers().contains_key("www-authenticate"), status != 200);
+    }
     // A server that asks nobody for a token passes on what it is given.
     let who = Tool::new("who", async |access: Access| access.subject().to_owned());
     let open = builder().tool(who).build().unwrap();
