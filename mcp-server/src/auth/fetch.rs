@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::ACCEPT;
+use http::header::{ACCEPT, USER_AGENT};
 use http::{Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -29,9 +29,10 @@ pub type Fetching<'a> =
 /// Sends one request and reads the whole response: keys and metadata of issuers, answers of introspection.
 ///
 /// [`HttpsFetch`] is the default. Bring another for a proxy, for pinned certificates, or to count and log. A function of
-/// a request that returns a future is one as well. It must bound the body and the time, must verify the other side's
-/// certificate, and should not follow redirects, which nothing here asks for. A status other than 200 is no error of it. Its future may be
-/// dropped at any `.await`.
+/// a request that returns a future is one as well.
+///
+/// It must bound the body and the time, must verify the other side's certificate, and should not follow redirects, which
+/// nothing here asks for. A status other than 200 is no error of it. Its future may be dropped at any `.await`.
 pub trait Fetch: Send + Sync + 'static {
     /// Sends `request`, whose URL is absolute.
     fn fetch(&self, request: Request<Bytes>) -> Fetching<'_>;
@@ -182,13 +183,14 @@ impl StdError for FetchError {
     }
 }
 
-/// The document at `url`: the response if its status is 200, and `None` if it is one that says, in whatever words, that there
-/// is none. That the server is in trouble says nothing.
+/// The document at `url`: the response if its status is 200, and `None` if it says, in whatever words, that there is
+/// none. That the server is in trouble says nothing.
 pub(super) async fn document(
     fetch: &dyn Fetch,
     url: &str,
 ) -> Result<Option<Response<Bytes>>, FetchError> {
-    let request = Request::get(url).header(ACCEPT, "application/json").body(Bytes::new());
+    let request = Request::get(url).header(ACCEPT, "application/json").header(USER_AGENT, AGENT);
+    let request = request.body(Bytes::new());
     let request = request.map_err(|error| FetchError::caused(format!("{url} is no URL"), error))?;
     let response = fetch.fetch(request).await;
     let response = response.map_err(|error| FetchError::caused(format!("of {url}"), error))?;
@@ -206,6 +208,9 @@ pub(super) fn text(response: &Response<Bytes>) -> Result<&str, FetchError> {
     str::from_utf8(response.body())
         .map_err(|error| FetchError::caused("the document is not UTF-8", error))
 }
+
+/// Who asks. Some firewalls turn away whoever does not say.
+pub(super) const AGENT: &str = concat!("mcp-server/", env!("CARGO_PKG_VERSION"));
 
 /// That keys and secrets travel over TLS, or not at all over a network.
 fn check(url: &Uri) -> Result<(), FetchError> {

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Request, Response, StatusCode};
 use mcp_transport::json::Object;
 use mcp_types::JsonMap;
@@ -16,13 +16,13 @@ use ring::digest::{SHA256, digest};
 use tokio::sync::Semaphore;
 
 use super::claims::{Agreed, Claims};
-use super::fetch::{Fetch, FetchError, HttpsFetch, text};
+use super::fetch::{AGENT, Fetch, FetchError, HttpsFetch, text};
 use super::{Access, Presented, TokenError, TokenVerifier, Verifying};
 
 /// Verifies tokens by asking their authorization server about each (RFC 7662).
 ///
 /// A token is taken if the server says that it is active, that it is for this server's resource identifier
-/// (`aud`, which has to be there) or [another name](Self::audience) that was agreed on, and has not expired. Issuer, subject,
+/// (`aud`, which has to be there) or [another name](Self::audience) that was agreed on, and has not expired. Subject,
 /// client and scopes are what it says. A bound token is not taken, unless it comes through [`Dpop`](super::Dpop).
 ///
 /// What it said of an active token counts for a [while](Self::cache_time), so that not every request costs another one; a
@@ -128,15 +128,7 @@ impl Introspection {
         let hash: [u8; 32] = hash.as_ref().try_into().expect("SHA-256 has 32 bytes");
         let answer = match self.cached(&hash, now) {
             Some(answer) => answer,
-            None => {
-                let asked = self.ask(token).await.map_err(|error| {
-                    TokenError::unavailable(TokenError::RETRY_AFTER).with_source(error)
-                })?;
-                let inactive = || TokenError::invalid("The token is not active");
-                let answer = Arc::new(asked.ok_or_else(inactive)?);
-                self.keep(hash, &answer, now);
-                answer
-            }
+            None => self.answer(token, hash, now).await?,
         };
         let (issuer, audiences) = (&*self.issuer, &*self.audiences);
         // The server judges by its own clock whether it is active.
@@ -144,23 +136,39 @@ impl Introspection {
         answer.claims.access(&agreed, answer.all.clone())
     }
 
+    /// Asks, and keeps the answer.
+    async fn answer(
+        &self,
+        token: &str,
+        hash: [u8; 32],
+        now: SystemTime,
+    ) -> Result<Arc<Answer>, TokenError> {
+        let _turn = self.asking.acquire().await?;
+        // Others may have asked about it meanwhile.
+        if let Some(answer) = self.cached(&hash, now) {
+            return Ok(answer);
+        }
+        let asked = self.ask(token).await?;
+        let answer = asked.ok_or_else(|| TokenError::invalid("The token is not active"))?;
+        let answer = Arc::new(answer);
+        self.keep(hash, &answer, now);
+        Ok(answer)
+    }
+
     /// `None` for a token that is not active.
     async fn ask(&self, token: &str) -> Result<Option<Answer>, FetchError> {
         let body = format!("token={}&token_type_hint=access_token", form(token));
         let request = Request::post(&self.endpoint)
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .header(ACCEPT, "application/json");
+            .header(ACCEPT, "application/json")
+            .header(USER_AGENT, AGENT);
         let credentials = self.credentials.clone();
         let request =
             credentials.into_iter().fold(request, |r, value| r.header(AUTHORIZATION, value));
         let request = request.body(Bytes::from(body));
         let request =
             request.map_err(|error| FetchError::caused("the endpoint is no URL", error))?;
-        let turn = self.asking.acquire().await;
-        let turn = turn.map_err(|error| FetchError::caused("nobody asks any more", error))?;
-        let response = self.fetch.fetch(request).await?;
-        drop(turn);
-        read(&response)
+        read(&self.fetch.fetch(request).await?)
     }
 
     fn cached(&self, hash: &[u8; 32], now: SystemTime) -> Option<Arc<Answer>> {

@@ -595,4 +595,12 @@ async fn applications_bring_their_own_fetch() {
     let verifier = JwtVerifier::new(Issuer::jwks_uri(ISSUER, "https://keys.example/set"));
     let running = protected(verifier.fetch(fetch), &Clock::new()).await;
     assert_eq!(within(ask(&running, &token(&key))).await.status, 200);
+
+    // One that panics takes nobody along, and is asked again.
+    let panics = |_: http::Request<Bytes>| -> std::future::Ready<_> { panic!("as it should") };
+    let verifier = JwtVerifier::new(Issuer::jwks_uri(ISSUER, "https://keys.example/set"));
+    let running = protected(verifier.fetch(panics), &Clock::new()).await;
+    for _ in 0..2 {
+        unavailable(&within(ask(&running, &token(&key))).await);
+    }
 }

@@ -1,8 +1,8 @@
 //! Signed tokens: JSON Web Signatures in compact form (RFC 7515), the keys for them (RFC 7517, 7518, 8037) and the
 //! JSON Web Tokens they carry (RFC 7519).
 //!
-//! A token from elsewhere is [`Unverified`] and says nothing that can be relied on. [`Unverified::verify`] with a key and an
-//! algorithm that were chosen beforehand makes it [`Verified`], and only that has claims. When it expires, for
+//! A token from elsewhere is [`Unverified`] and says nothing that can be relied on. [`Unverified::verify`] with a key and
+//! an algorithm that were chosen beforehand makes it [`Verified`], and only that has claims. When it expires, for
 //! whom it is and who issued it are then for the caller to check.
 //!
 //! ```

@@ -43,6 +43,8 @@ use super::{Access, Presented, Scheme, TokenError, TokenVerifier, Verifying};
 ///     .verifier(Dpop::new(JwtVerifier::discover(issuer)).required());
 /// ```
 ///
+/// Web pages need [`Cors`](crate::Cors) that allows them the header `DPoP`, and `DPoP-Nonce` where nonces are used.
+///
 /// Proofs are remembered in this process. Of several instances each takes a proof once, so that the window, or
 /// nonces, bound what a proof that leaks is good for.
 pub struct Dpop {

@@ -43,8 +43,8 @@ impl Issuer {
     /// 5 s: the shortest time from a fetch to the next because keys are too old or absent.
     pub const RETRY: Duration = Duration::from_secs(5);
 
-    /// The issuer of this identifier, whose metadata says where its keys are: that of RFC 8414 or of OpenID Connect, whichever
-    /// it has. The metadata must name the issuer as it is given here, to the letter, a final slash included.
+    /// The issuer of this identifier, whose metadata says where its keys are: that of RFC 8414 or of OpenID Connect,
+    /// whichever it has. The metadata must name the issuer as it is given here, to the letter, a final slash included.
     /// Specification: Authorization Server Discovery, Authorization Server Metadata Discovery.
     pub fn discover(issuer: impl Into<String>) -> Self {
         let name = issuer.into();

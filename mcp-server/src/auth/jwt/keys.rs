@@ -137,17 +137,21 @@ impl Remote {
 impl Shared {
     async fn load(&self, fetch: &dyn Fetch, now: SystemTime) {
         let loaded = self.fetch(fetch).await;
+        let (Location::Keys(of) | Location::Issuer(of)) = &self.location;
         let mut state = self.state();
         match loaded {
             Ok((keys, good_for)) => {
                 let (usable, skipped) = (keys.iter().count(), keys.skipped());
-                tracing::debug!(usable, skipped, "the keys of an issuer have been fetched");
+                if usable == 0 {
+                    tracing::warn!(of, skipped, "an issuer has no key that can be used");
+                }
+                tracing::debug!(of, usable, skipped, "the keys of an issuer have been fetched");
                 state.loaded = Some(Loaded { keys: Arc::new(keys), at: now, good_for });
             }
             Err(error) => {
                 state.found = None;
                 let error: &dyn std::error::Error = &error;
-                tracing::warn!(error, "the keys of an issuer cannot be fetched");
+                tracing::warn!(of, error, "the keys of an issuer cannot be fetched");
             }
         }
     }

@@ -23,8 +23,8 @@ use super::{Access, Presented, TokenError, TokenVerifier, Verifying};
 ///
 /// - Its issuer is one of those given, compared as a string.
 /// - It is signed by one of the [algorithms](Self::algorithms) with a key of that issuer.
-/// - This server's resource identifier is among its audiences (`aud`), or [another name](Self::audience) that was agreed on.
-///   There is no way around that: a token for another server must not be good here.
+/// - This server's resource identifier is among its audiences (`aud`), or [another name](Self::audience) that was agreed
+///   on. There is no way around that: a token for another server must not be good here.
 /// - It has not expired (`exp`, which it must have), and is not of the future (`nbf`, `iat`), give or take the
 ///   [skew](Self::skew).
 /// - Its type is `at+jwt`, or else `JWT` or none, unless [`require_at_jwt`](Self::require_at_jwt) says otherwise.
