@@ -158,6 +158,8 @@ mod listen;
 mod listener;
 pub mod manual;
 mod messages;
+#[cfg(feature = "oauth")]
+pub mod oauth;
 mod outgoing;
 mod pages;
 mod pipe;

@@ -16,6 +16,7 @@ mod unix;
 mod via;
 
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -39,13 +40,14 @@ pub(crate) struct Endpoint {
     uri: Uri,
     /// The protocol's constants and the client's own headers.
     headers: HeaderMap,
-    service: Box<dyn HttpService>,
+    service: Arc<dyn HttpService>,
     /// How the address is told, where the URL alone does not say it.
     shown: Option<Box<str>>,
 }
 
 impl Endpoint {
     pub(crate) fn new(uri: Uri, extra: &ExtraHeaders, service: Box<dyn HttpService>) -> Self {
+        let service = service.into();
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media::JSON));
         headers.insert(ACCEPT, HeaderValue::from_static(media::ACCEPT_BOTH));
@@ -57,6 +59,12 @@ impl Endpoint {
     #[cfg(unix)]
     pub(crate) fn shown_as(self, shown: String) -> Self {
         Self { shown: Some(shown.into()), ..self }
+    }
+
+    /// The HTTP below, for other requests than calls.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn service(&self) -> Arc<dyn HttpService> {
+        Arc::clone(&self.service)
     }
 
     /// The headers that every request begins with.

@@ -1,0 +1,25 @@
+//! Signing in: access tokens for servers that want them.
+
+mod client_id;
+mod code;
+mod error;
+mod flow;
+mod grant;
+mod http;
+mod identity;
+mod policy;
+mod registration;
+mod secret;
+mod token;
+
+pub use client_id::{AuthMethod, ClientId};
+pub use error::{OAuthError, ProviderError};
+pub use flow::{AuthorizationUrl, Redirect, RedirectHandler};
+pub use grant::Granted;
+pub use http::Fetcher;
+pub use identity::{ClientMetadata, Identity};
+pub use mcp_transport::auth::{Challenge, ProtectedResourceMetadata, Scopes};
+pub use policy::Policy;
+pub use registration::{Registration, RegistrationKind};
+pub use secret::Secret;
+pub use token::Tokens;
