@@ -1,6 +1,7 @@
 //! `ClientBuilder`: how a client is made.
 
 use std::fmt;
+use std::mem;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
@@ -27,6 +28,8 @@ use crate::input::Handlers;
 use crate::layer::CallService;
 use crate::limits::Limits;
 use crate::link::Link;
+#[cfg(feature = "oauth")]
+use crate::oauth::OAuth;
 use crate::pipe::Pipe;
 use crate::retry::Retry;
 use crate::transport::HttpTransport;
@@ -54,6 +57,8 @@ pub struct ClientBuilder {
     stale_on_error: Option<Duration>,
     pub(crate) http: Http,
     pub(crate) network: Network,
+    #[cfg(feature = "oauth")]
+    pub(crate) oauth: Option<OAuth>,
 }
 
 /// Where answers are cached.
@@ -105,6 +110,8 @@ impl ClientBuilder {
             stale_on_error: None,
             http: Http::Own,
             network: Network::default(),
+            #[cfg(feature = "oauth")]
+            oauth: None,
         }
     }
 
@@ -311,7 +318,7 @@ impl ClientBuilder {
         self.handlers.declare(&mut self.capabilities);
         // A connector or a service may add credentials that are not seen here: a context of its own for each.
         let mut below: Arc<str> = Arc::default();
-        let (link, server) = match self.http {
+        let (link, server) = match mem::replace(&mut self.http, Http::Own) {
             Http::Pipe(open) => (Link::Pipe(open(&self.limits)?), unique_name()),
             Http::Child(server) => {
                 let pipe = Pipe::spawn(*server, self.restart, &self.limits)?;
@@ -321,9 +328,8 @@ impl ClientBuilder {
                 if !matches!(http, Http::Own) || self.network.has_credentials() {
                     below = unique_name();
                 }
-                let server = self.server.unwrap_or_else(|| (*self.url).into());
-                let endpoint = endpoint(&self.url, &self.headers, http, &self.network)?;
-                (Link::Http(endpoint), server)
+                let server = self.server.take().unwrap_or_else(|| (*self.url).into());
+                (Link::Http(self.endpoint(http)?), server)
             }
         };
         let cache = match self.cache {
@@ -361,34 +367,42 @@ impl ClientBuilder {
     ///
     /// # Errors
     /// As of [`build`](Self::build), as far as HTTP goes; after [`over`](Self::over) and [`spawn`](Self::spawn).
-    pub fn build_transport(self) -> Result<HttpTransport, Error> {
-        let endpoint = endpoint(&self.url, &self.headers, self.http, &self.network)?;
+    pub fn build_transport(mut self) -> Result<HttpTransport, Error> {
+        let http = mem::replace(&mut self.http, Http::Own);
+        let endpoint = self.endpoint(http)?;
         Ok(HttpTransport::new(endpoint, self.timeouts, self.limits, self.version))
+    }
+
+    /// The way to the server over HTTP, with its tokens.
+    #[cfg_attr(
+        not(feature = "oauth"),
+        expect(clippy::needless_pass_by_ref_mut, reason = "tokens are taken out")
+    )]
+    fn endpoint(&mut self, http: Http) -> Result<Endpoint, Error> {
+        let uri = parse_url(&self.url)?;
+        #[cfg(feature = "oauth")]
+        let is_own = matches!(http, Http::Own);
+        let endpoint = match http {
+            Http::Own => self.network.endpoint(uri, &self.headers)?,
+            Http::Connector(make) => Endpoint::new(uri, &self.headers, make(self.network.http2)),
+            Http::Service(service) => Endpoint::new(uri, &self.headers, service),
+            Http::Pipe(_) | Http::Child(_) => {
+                return Err(Error::usage("a byte stream is no transport of HTTP"));
+            }
+        };
+        #[cfg(feature = "oauth")]
+        if let Some(oauth) = self.oauth.take() {
+            let network = is_own.then_some(&self.network);
+            return oauth.keep(endpoint, &self.url, network, self.info.as_ref());
+        }
+        Ok(endpoint)
     }
 }
 
 /// A name for a server without an address, that no other has.
-fn unique_name() -> Arc<str> {
+pub(crate) fn unique_name() -> Arc<str> {
     static NAMED: AtomicU64 = AtomicU64::new(0);
     format!("stream:{}", NAMED.fetch_add(1, Ordering::Relaxed)).into()
-}
-
-fn endpoint(
-    url: &str,
-    headers: &ExtraHeaders,
-    http: Http,
-    network: &Network,
-) -> Result<Endpoint, Error> {
-    let uri = parse_url(url)?;
-    let service = match http {
-        Http::Own => return network.endpoint(uri, headers),
-        Http::Connector(make) => make(network.http2),
-        Http::Service(service) => service,
-        Http::Pipe(_) | Http::Child(_) => {
-            return Err(Error::usage("a byte stream is no transport of HTTP"));
-        }
-    };
-    Ok(Endpoint::new(uri, headers, service))
 }
 
 /// An address for servers without one: its host passes their checks.
