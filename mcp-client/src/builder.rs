@@ -27,6 +27,8 @@ use crate::input::Handlers;
 use crate::layer::CallService;
 use crate::limits::Limits;
 use crate::link::Link;
+#[cfg(feature = "oauth")]
+use crate::oauth::{Fetcher, Policy};
 use crate::pipe::Pipe;
 use crate::retry::Retry;
 use crate::transport::HttpTransport;
@@ -365,6 +367,36 @@ impl ClientBuilder {
         let endpoint = endpoint(&self.url, &self.headers, self.http, &self.network)?;
         Ok(HttpTransport::new(endpoint, self.timeouts, self.limits, self.version))
     }
+}
+
+#[cfg(feature = "oauth")]
+impl ClientBuilder {
+    /// What gets tokens for the server alone, for applications whose users sign in by steps: the URL and the HTTP
+    /// below are as set here, and `policy` says what is allowed beyond what is safe. Headers that are set
+    /// here are not sent.
+    ///
+    /// # Errors
+    /// As of [`build`](Self::build), as far as HTTP goes; when the URL is none that tokens may be sent to.
+    pub fn build_fetcher(self, policy: Policy) -> Result<Fetcher, Error> {
+        let is_own = matches!(self.http, Http::Own);
+        let endpoint = endpoint(&self.url, &self.headers, self.http, &self.network)?;
+        fetcher(&self.url, policy, is_own.then_some(&self.network), &endpoint)
+    }
+}
+
+/// Over connections of its own, made as those of `network`; or over those of the endpoint, where they are not made here.
+#[cfg(feature = "oauth")]
+fn fetcher(
+    url: &str,
+    policy: Policy,
+    network: Option<&Network>,
+    endpoint: &Endpoint,
+) -> Result<Fetcher, Error> {
+    let made = match network {
+        Some(network) => Fetcher::of_network(network, url, policy),
+        None => Fetcher::over(endpoint.service(), url, policy),
+    };
+    made.map_err(|error| Error::usage("there can be no tokens for the URL").caused_by(error))
 }
 
 /// A name for a server without an address, that no other has.

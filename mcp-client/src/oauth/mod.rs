@@ -1,16 +1,21 @@
 //! Signing in: access tokens for servers that want them.
 
+mod address;
 mod client_id;
 mod code;
 mod error;
 mod flow;
+mod form;
 mod grant;
+mod guard;
 mod http;
 mod identity;
 mod policy;
+mod pools;
 mod registration;
 mod secret;
 mod token;
+mod url;
 
 pub use client_id::{AuthMethod, ClientId};
 pub use error::{OAuthError, ProviderError};
