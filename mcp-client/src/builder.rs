@@ -29,7 +29,7 @@ use crate::layer::CallService;
 use crate::limits::Limits;
 use crate::link::Link;
 #[cfg(feature = "oauth")]
-use crate::oauth::OAuth;
+use crate::oauth::{Fetcher, OAuth, Policy};
 use crate::pipe::Pipe;
 use crate::retry::Retry;
 use crate::transport::HttpTransport;
@@ -379,30 +379,71 @@ impl ClientBuilder {
         expect(clippy::needless_pass_by_ref_mut, reason = "tokens are taken out")
     )]
     fn endpoint(&mut self, http: Http) -> Result<Endpoint, Error> {
-        let uri = parse_url(&self.url)?;
         #[cfg(feature = "oauth")]
         let is_own = matches!(http, Http::Own);
-        let endpoint = match http {
-            Http::Own => self.network.endpoint(uri, &self.headers)?,
-            Http::Connector(make) => Endpoint::new(uri, &self.headers, make(self.network.http2)),
-            Http::Service(service) => Endpoint::new(uri, &self.headers, service),
-            Http::Pipe(_) | Http::Child(_) => {
-                return Err(Error::usage("a byte stream is no transport of HTTP"));
-            }
-        };
+        let endpoint = endpoint(&self.url, &self.headers, http, &self.network)?;
         #[cfg(feature = "oauth")]
         if let Some(oauth) = self.oauth.take() {
             let network = is_own.then_some(&self.network);
-            return oauth.keep(endpoint, &self.url, network, self.info.as_ref());
+            let fetcher = fetcher(&self.url, oauth.policy.clone(), network, &endpoint)?;
+            return Ok(oauth.keep(endpoint, fetcher, self.info.as_ref()));
         }
         Ok(endpoint)
     }
+}
+
+#[cfg(feature = "oauth")]
+impl ClientBuilder {
+    /// What gets tokens for the server alone, for applications whose users sign in by steps: the URL and the HTTP
+    /// below are as set here, and `policy` says what is allowed beyond what is safe. Headers that are set
+    /// here are not sent.
+    ///
+    /// # Errors
+    /// As of [`build`](Self::build), as far as HTTP goes; when the URL is none that tokens may be sent to.
+    pub fn build_fetcher(self, policy: Policy) -> Result<Fetcher, Error> {
+        let is_own = matches!(self.http, Http::Own);
+        let endpoint = endpoint(&self.url, &self.headers, self.http, &self.network)?;
+        fetcher(&self.url, policy, is_own.then_some(&self.network), &endpoint)
+    }
+}
+
+/// Over connections of its own, made as those of `network`; or over those of the endpoint, where they are not made here.
+#[cfg(feature = "oauth")]
+fn fetcher(
+    url: &str,
+    policy: Policy,
+    network: Option<&Network>,
+    endpoint: &Endpoint,
+) -> Result<Fetcher, Error> {
+    let made = match network {
+        Some(network) => Fetcher::of_network(network, url, policy),
+        None => Fetcher::over(endpoint.service(), url, policy),
+    };
+    made.map_err(|error| Error::usage("there can be no tokens for the URL").caused_by(error))
 }
 
 /// A name for a server without an address, that no other has.
 pub(crate) fn unique_name() -> Arc<str> {
     static NAMED: AtomicU64 = AtomicU64::new(0);
     format!("stream:{}", NAMED.fetch_add(1, Ordering::Relaxed)).into()
+}
+
+fn endpoint(
+    url: &str,
+    headers: &ExtraHeaders,
+    http: Http,
+    network: &Network,
+) -> Result<Endpoint, Error> {
+    let uri = parse_url(url)?;
+    let service = match http {
+        Http::Own => return network.endpoint(uri, headers),
+        Http::Connector(make) => make(network.http2),
+        Http::Service(service) => service,
+        Http::Pipe(_) | Http::Child(_) => {
+            return Err(Error::usage("a byte stream is no transport of HTTP"));
+        }
+    };
+    Ok(Endpoint::new(uri, headers, service))
 }
 
 /// An address for servers without one: its host passes their checks.

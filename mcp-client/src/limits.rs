@@ -105,6 +105,19 @@ impl Limits {
     /// 30 s between the pings of a busy HTTP/2 connection, and before TCP probes an idle one: finds out
     /// peers that vanished well before a call's time is up. Not configurable.
     pub const PROBE_AFTER: Duration = Duration::from_secs(30);
+    /// 256 KiB of an answer on the way to an access token: metadata of large providers have some 10 KiB. Not configurable.
+    #[cfg(feature = "oauth")]
+    pub const OAUTH_BODY: usize = 256 * 1024;
+    /// 30 s for one request on the way to an access token, with its answer. Not configurable.
+    #[cfg(feature = "oauth")]
+    pub const OAUTH_TIME: Duration = Duration::from_secs(30);
+    /// 8 authorization servers of one resource are looked at: one is customary. Not configurable.
+    #[cfg(feature = "oauth")]
+    pub const OAUTH_ISSUERS: usize = 8;
+    /// 16 origins to which connections are kept on the way to an access token: a server and its authorization server are
+    /// two. Not configurable.
+    #[cfg(feature = "oauth")]
+    pub const OAUTH_ORIGINS: usize = 16;
 }
 
 impl Default for Limits {

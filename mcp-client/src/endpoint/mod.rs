@@ -14,6 +14,8 @@ mod setters;
 mod tls;
 #[cfg(unix)]
 mod unix;
+#[cfg(feature = "oauth")]
+mod vetted;
 #[cfg(feature = "proxy")]
 mod via;
 
@@ -29,7 +31,11 @@ use mcp_transport::media;
 
 pub(crate) use connect::pool;
 pub(crate) use network::Network;
+#[cfg(feature = "oauth")]
+pub(crate) use service::Sent;
 pub(crate) use service::{HttpService, ReplyBody, Tower};
+#[cfg(feature = "oauth")]
+pub(crate) use vetted::Vet;
 
 use crate::body::skip;
 use crate::deadline::Deadline;

@@ -1,16 +1,20 @@
 //! Signing in: access tokens for servers that want them.
 
+mod address;
 mod client;
 mod client_id;
 mod code;
 mod error;
 mod flow;
+mod form;
 mod grant;
+mod guard;
 mod http;
 mod identity;
 mod keeper;
 mod loopback;
 mod policy;
+mod pools;
 mod receiver;
 mod registration;
 mod registry;
@@ -19,6 +23,7 @@ mod settings;
 mod store;
 mod token;
 mod token_in_use;
+mod url;
 mod work;
 
 pub use client_id::{AuthMethod, ClientId};

@@ -16,8 +16,8 @@ use super::identity::{ClientMetadata, Identity};
 use super::keeper::Keeper;
 use super::policy::Policy;
 use super::store::{MemoryStore, TokenStore};
-use crate::endpoint::{Endpoint, Network};
-use crate::error::{BoxError, Error};
+use crate::endpoint::Endpoint;
+use crate::error::BoxError;
 use crate::future::BoxFuture;
 
 /// How a client gets access tokens for its server. Set it with
@@ -46,7 +46,7 @@ pub struct OAuth {
     identity: Identity,
     choose: Option<Choose>,
     scopes: Scopes,
-    policy: Policy,
+    pub(crate) policy: Policy,
     store: Arc<dyn TokenStore>,
 }
 
@@ -120,29 +120,21 @@ impl OAuth {
         self
     }
 
-    /// Gives the endpoint at `url` tokens, over connections like those of `network`, or else over its own service.
-    ///
-    /// # Errors
-    /// When that is no place for tokens.
+    /// Gives an endpoint tokens, which are got by `fetcher`.
     pub(crate) fn keep(
         self,
         endpoint: Endpoint,
-        url: &str,
-        network: Option<&Network>,
+        fetcher: Fetcher,
         info: Option<&Implementation>,
-    ) -> Result<Endpoint, Error> {
-        let Self { handler, asked, mut identity, choose, scopes, policy, store } = self;
-        let fetcher = match network {
-            Some(network) => Fetcher::of_network(network, url, policy)?,
-            None => Fetcher::over(endpoint.service(), url, policy)?,
-        };
+    ) -> Endpoint {
+        let Self { handler, asked, mut identity, choose, scopes, store, .. } = self;
         if identity.dynamic.is_none() {
             let name =
                 info.map_or(env!("CARGO_PKG_NAME"), |it| it.title.as_ref().unwrap_or(&it.name));
             identity = identity.dynamic(ClientMetadata::new(name));
         }
         let grant: Box<dyn Grant> = Box::new(AuthorizationCode { handler, identity, choose });
-        Ok(endpoint.kept_by(Keeper::new(fetcher, grant, store, scopes, asked)))
+        endpoint.kept_by(Keeper::new(fetcher, grant, store, scopes, asked))
     }
 }
 
