@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::flow::{AuthorizationUrl, Redirect, RedirectHandler};
+use super::form;
 use super::receiver::Receiver;
 use crate::error::BoxError;
 use crate::future::BoxFuture;
@@ -148,7 +149,7 @@ impl Redirect for Waiting {
             (self.open)(&url)?;
             let time = self.time;
             let query =
-                tokio::time::timeout(time, self.receiver.redirect(state_of(url.as_str()))).await;
+                tokio::time::timeout(time, self.receiver.redirect(&state_of(url.as_str()))).await;
             let in_time = query.map_err(|_elapsed| format!("nobody came back within {time:?}"));
             Ok(in_time??)
         })
@@ -156,9 +157,10 @@ impl Redirect for Waiting {
 }
 
 /// The state that comes back with the user.
-fn state_of(url: &str) -> &str {
+fn state_of(url: &str) -> String {
     let query = url.split_once('?').map_or("", |(_, query)| query);
-    query.split('&').find_map(|pair| pair.strip_prefix("state=")).unwrap_or_default()
+    let state = form::decode(query).into_iter().find(|(name, _)| name == "state");
+    state.map(|(_, state)| state).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::form;
 use crate::future::first;
 
 /// Waits at an address of the loopback interface for a browser that is sent back.
@@ -129,9 +130,10 @@ impl Wanted {
         if method != "GET" {
             return Err("405 Method Not Allowed\r\nallow: GET");
         }
-        let mut states = query.split('&').filter_map(|pair| pair.strip_prefix("state="));
+        let params = form::decode(query);
+        let mut states = params.iter().filter(|(name, _)| name == "state");
         match (states.next(), states.next()) {
-            (Some(state), None) if *state == *self.state => Ok(query),
+            (Some((_, state)), None) if **state == *self.state => Ok(query),
             _ => Err("400 Bad Request"),
         }
     }
@@ -203,9 +205,9 @@ mod tests {
             assert!(answer.starts_with(&head), "{}: {answer}", String::from_utf8_lossy(bytes));
         }
         assert!(!redirect.is_finished());
-        let answer = get(&address, "/callback?code=c%2Fd&state=s&iss=i").await;
+        let answer = get(&address, "/callback?code=c%2Fd&state=%73&iss=i").await;
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
-        assert_eq!(redirect.await.unwrap().unwrap(), "code=c%2Fd&state=s&iss=i");
+        assert_eq!(redirect.await.unwrap().unwrap(), "code=c%2Fd&state=%73&iss=i");
         // The port is free again.
         assert!(TcpStream::connect(&address).await.is_err());
     }

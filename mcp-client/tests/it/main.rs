@@ -18,6 +18,14 @@ mod layers;
 mod limits;
 mod listen;
 mod minimal;
+#[cfg(feature = "oauth")]
+mod oauth_keeping;
+#[cfg(feature = "oauth")]
+mod oauth_secrets;
+#[cfg(feature = "oauth")]
+mod oauth_store;
+#[cfg(feature = "oauth")]
+mod oauth_tokens;
 mod pages;
 mod pipe;
 #[cfg(feature = "proxy")]
