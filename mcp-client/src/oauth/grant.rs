@@ -3,10 +3,12 @@
 use mcp_transport::auth::{Challenge, Scopes};
 use serde::{Deserialize, Serialize};
 
+use super::error::Kind;
 use super::error::OAuthError;
 use super::http::Fetcher;
 use super::registration::Registration;
 use super::token::Tokens;
+use super::token_endpoint::TokenEndpoint;
 use crate::future::BoxFuture;
 
 /// A way to get tokens for a server.
@@ -81,4 +83,38 @@ pub struct Granted {
     /// The scopes that were asked for, separated by spaces. With more of them asked for later, these stay.
     #[serde(default)]
     pub requested: String,
+}
+
+impl Granted {
+    /// The scopes that were asked for.
+    pub fn requested(&self) -> Scopes {
+        Scopes::parse(&self.requested)
+    }
+
+    /// Gets tokens in place of these, by the refresh token. Many issuers let each be used once: whoever else has
+    /// these should not use them any more. Cancelling it may lose the tokens. RFC 6749, section 6.
+    ///
+    /// # Errors
+    /// When there is no refresh token, or it is good for nothing any more, or the issuer is out of order. What
+    /// the issuer said tells them apart: with `invalid_grant` the user has to sign in again.
+    pub async fn refresh(&self, fetcher: &Fetcher) -> Result<Self, OAuthError> {
+        let Some(refresh_token) = &self.tokens.refresh_token else {
+            return Err(OAuthError::new(Kind::Usage, "there is no refresh token"));
+        };
+        let endpoint = TokenEndpoint {
+            url: &self.token_endpoint,
+            registration: &self.registration,
+            methods: self.auth_methods.as_deref(),
+        };
+        let params = [
+            ("grant_type", "refresh_token"),
+            ("refresh_token", refresh_token.expose()),
+            ("resource", &self.resource),
+        ];
+        let mut tokens = endpoint.ask(fetcher, &params).await?;
+        // An issuer that does not rotate them says nothing of the old one, which stays good.
+        tokens.refresh_token = tokens.refresh_token.or_else(|| self.tokens.refresh_token.clone());
+        tokens.scope = tokens.scope.or_else(|| self.tokens.scope.clone());
+        Ok(Self { tokens, ..self.clone() })
+    }
 }

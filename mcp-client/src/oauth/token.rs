@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use mcp_transport::auth::Scopes;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::secret::Secret;
 
@@ -52,6 +53,23 @@ impl Tokens {
 }
 
 pub(crate) const BEARER: &str = "Bearer";
+
+/// A number of seconds: a whole one, one with a fraction, or one in a string. Less than none is none; what is no number
+/// is not known.
+pub(crate) fn seconds(value: &Value) -> Option<u64> {
+    let number = match value {
+        Value::Number(number) => number.as_f64()?,
+        Value::String(text) => text.trim().parse().ok()?,
+        _ => return None,
+    };
+    // More than all of it is cut to the largest number there is, by the conversion itself.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is what is meant: towards zero, and not below"
+    )]
+    number.is_finite().then_some(number as u64)
+}
 
 /// Seconds since 1970.
 pub(crate) mod unix_time {

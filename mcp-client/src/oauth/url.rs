@@ -65,6 +65,10 @@ impl<'a> Url<'a> {
         if self.path == "/" { "" } else { self.path }
     }
 
+    pub(crate) fn has_path(&self) -> bool {
+        !self.path().is_empty()
+    }
+
     /// Whether both are of the same scheme, host and port.
     pub(crate) fn has_origin_of(&self, other: &Url<'_>) -> bool {
         self.is_https == other.is_https && self.port == other.port && self.host.is(other.host)

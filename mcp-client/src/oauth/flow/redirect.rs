@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::BoxError;
 use crate::future::BoxFuture;
 
@@ -31,23 +33,31 @@ pub trait Redirect: Send {
 /// The page where a user signs in, for one time.
 ///
 /// `Debug` shows where it is and not its query, which belongs to the user alone.
-#[derive(Clone, PartialEq, Eq)]
-pub struct AuthorizationUrl(String);
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthorizationUrl {
+    url: String,
+    state: String,
+}
 
 impl AuthorizationUrl {
-    pub(crate) const fn new(url: String) -> Self {
-        Self(url)
+    pub(super) const fn new(url: String, state: String) -> Self {
+        Self { url, state }
     }
 
     /// The URL, to be opened in a browser. It begins with `https://`, or `http://` on this machine, and holds nothing but
     /// printable characters of ASCII; give it to a program as one argument, never to a shell.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.url
+    }
+
+    /// The parameter `state`, with which the user comes back. Who comes with another was sent by somebody else.
+    pub fn state(&self) -> &str {
+        &self.state
     }
 }
 
 impl fmt::Debug for AuthorizationUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.split('?').next().unwrap_or_default())
+        f.write_str(self.url.split('?').next().unwrap_or_default())
     }
 }
