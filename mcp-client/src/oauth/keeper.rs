@@ -132,20 +132,24 @@ impl Keeper {
         if let Some(token) = self.replaced(refused) {
             return Ok(Some(token));
         }
+        if refused.is_some_and(|token| token.is_fresh()) {
+            return Err(refused_at_once());
+        }
         if let Some(token) = refused.filter(|token| !tries.refreshed && self.can_refresh(token)) {
             tries.refreshed = true;
             match self.join(&Work::Refresh(Arc::clone(token))).await {
-                Err(error) if !error.is_refusal() => return Err(error),
-                Err(error) => tracing::debug!(%error, "a token cannot be renewed any more"),
+                Err(error) if error.is_refusal() || self.has_moved(token, &challenges).await => {
+                    tracing::debug!(%error, "a token cannot be renewed any more");
+                }
+                Err(error) => return Err(error),
                 Ok(()) => {}
             }
             if let Some(token) = self.replaced(refused) {
                 return Ok(Some(token));
             }
         }
-        if tries.signed_in || refused.is_some_and(|token| token.is_fresh()) {
-            let what = "the server refuses the token of a sign-in that has just been made";
-            return Err(OAuthError::new(Kind::Refused, what));
+        if tries.signed_in {
+            return Err(refused_at_once());
         }
         tries.signed_in = true;
         self.obtain(refused, challenges, false).await
@@ -202,6 +206,12 @@ impl Keeper {
         let to = ToObtain { after, challenges, scopes, by_request };
         self.join(&Work::Obtain(Arc::new(to))).await?;
         Ok(self.current())
+    }
+
+    /// Whether the server has tokens from somebody else now, where a token came from that cannot be renewed.
+    async fn has_moved(&self, token: &Token, challenges: &[Challenge]) -> bool {
+        let discovered = self.core.fetcher.discover(challenges).await;
+        discovered.is_ok_and(|it| !it.issuers().contains(&token.granted().issuer))
     }
 
     /// What the application wants, what was asked for and granted before, and what the challenges say.
@@ -296,6 +306,11 @@ impl Drop for Over<'_> {
 
 fn is_same(token: &Arc<Token>, other: Option<&Arc<Token>>) -> bool {
     other.is_some_and(|other| Arc::ptr_eq(token, other))
+}
+
+fn refused_at_once() -> OAuthError {
+    let what = "the server refuses the token of a sign-in that has just been made";
+    OAuthError::new(Kind::Refused, what)
 }
 
 /// The scopes that the challenges name.

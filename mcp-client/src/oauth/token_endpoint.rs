@@ -88,7 +88,9 @@ fn read(
     };
     if let Some(provider) = failure(&answer, secrets) {
         let what = format!("{url} gives no token");
-        return Err(OAuthError::by_provider(Kind::Provider, &what, provider));
+        // A server out of order has decided nothing, whatever it says.
+        let kind = if fetched.may_pass() { Kind::Exchange } else { Kind::Provider };
+        return Err(OAuthError::by_provider(kind, &what, provider));
     }
     let token = answer.get("access_token").and_then(Value::as_str);
     match token.filter(|token| !token.is_empty()) {

@@ -10,6 +10,14 @@ use mcp_transport::auth::Scopes;
 use super::error::{Kind, OAuthError};
 use super::grant::Granted;
 
+/// Where a token came from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    Store,
+    Refresh,
+    SignIn,
+}
+
 /// The access token that calls use, until another takes its place.
 pub(crate) struct Token {
     granted: Granted,
@@ -28,21 +36,21 @@ impl Token {
 
     /// # Errors
     /// When no header can carry it.
-    pub(super) fn new(
-        granted: Granted,
-        is_fresh: bool,
-        is_stored: bool,
-    ) -> Result<Self, OAuthError> {
+    pub(super) fn new(granted: Granted, origin: Origin) -> Result<Self, OAuthError> {
         let header = format!("Bearer {}", granted.tokens.access_token.expose());
         let mut header = HeaderValue::try_from(header).map_err(|_silent| {
             OAuthError::new(Kind::Protocol, "the access token has characters that no header has")
         })?;
         header.set_sensitive(true);
         let left = granted.tokens.expires_at.map(|at| at.duration_since(SystemTime::now()));
-        // Of one that is short-lived there is more left than the margin for most of its life.
-        let margin = left.and_then(Result::ok).map_or(Self::MARGIN, |left| left / 4);
-        let is_fresh = AtomicBool::new(is_fresh);
-        Ok(Self { granted, header, margin: margin.min(Self::MARGIN), is_fresh, is_stored })
+        let margin = match left.and_then(Result::ok) {
+            // What is left is its life: one that is short-lived is used for most of it.
+            Some(left) if origin != Origin::Store => Self::MARGIN.min(left / 4),
+            _ => Self::MARGIN,
+        };
+        let is_fresh = AtomicBool::new(origin == Origin::SignIn);
+        let is_stored = origin == Origin::Store;
+        Ok(Self { granted, header, margin, is_fresh, is_stored })
     }
 
     pub(super) const fn granted(&self) -> &Granted {

@@ -12,7 +12,7 @@ use super::grant::{Granted, Need};
 use super::keeper::{Core, State};
 use super::registry::Registrations;
 use super::store::Credentials;
-use super::token_in_use::Token;
+use super::token_in_use::{Origin, Token};
 use crate::builder::unique_name;
 
 /// One change.
@@ -80,7 +80,7 @@ impl Work {
 impl Core {
     /// Uses what the store has.
     fn take_up(&self, stored: Credentials) -> Result<(), OAuthError> {
-        let token = stored.granted.map(|granted| Token::new(granted, false, true)).transpose();
+        let token = stored.granted.map(|granted| Token::new(granted, Origin::Store)).transpose();
         // One that cannot be used is none.
         let token =
             token.inspect_err(|error| tracing::warn!(%error, "a stored token is passed over"));
@@ -124,7 +124,7 @@ impl Core {
         match self.grant.refresh(need, &base).await {
             Ok(granted) => {
                 tracing::debug!("a token was renewed");
-                self.keep(stored, granted, false).await
+                self.keep(stored, granted, Origin::Refresh).await
             }
             Err(error) => {
                 if error.is_invalid_grant() {
@@ -140,15 +140,15 @@ impl Core {
         &self,
         mut stored: Credentials,
         granted: Granted,
-        is_fresh: bool,
+        origin: Origin,
     ) -> Result<(), OAuthError> {
-        if is_fresh {
+        if origin == Origin::SignIn {
             stored.sign_in = random_name()?;
         } else if stored.sign_in.is_empty() {
             stored.sign_in = self.state().context.to_string();
         }
         // What no header can carry is not worth being saved.
-        let mut token = Token::new(granted.clone(), is_fresh, false)?;
+        let mut token = Token::new(granted.clone(), origin)?;
         stored.granted = Some(granted);
         token.is_stored = self.save(&stored).await;
         self.put(Some(token), &stored.sign_in);
@@ -193,7 +193,7 @@ impl Core {
                 let _held = self.hold().await;
                 let stored = self.load().await.unwrap_or_default();
                 self.state().refusals.forget();
-                self.keep(stored, granted, true).await
+                self.keep(stored, granted, Origin::SignIn).await
             }
             Err(error) => {
                 if self.asked.load(Ordering::Relaxed) != asked {

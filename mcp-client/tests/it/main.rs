@@ -19,13 +19,13 @@ mod limits;
 mod listen;
 mod minimal;
 #[cfg(feature = "oauth")]
+mod oauth_calls;
+#[cfg(feature = "oauth")]
 mod oauth_keeping;
 #[cfg(feature = "oauth")]
 mod oauth_secrets;
 #[cfg(feature = "oauth")]
 mod oauth_store;
-#[cfg(feature = "oauth")]
-mod oauth_tokens;
 mod pages;
 mod pipe;
 #[cfg(feature = "proxy")]

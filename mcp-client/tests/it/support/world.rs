@@ -59,6 +59,10 @@ pub(crate) struct Plan {
     pub(crate) gives_refresh_tokens: bool,
     /// What the results of lists say of their freshness.
     pub(crate) list: String,
+    /// Whether the token is no good after the next call.
+    pub(crate) expires_after_next: bool,
+    /// What the next calls of tools are answered.
+    answers: VecDeque<String>,
     next: usize,
     good: HashSet<String>,
     refresh: HashMap<String, String>,
@@ -78,6 +82,8 @@ impl World {
             rotates: true,
             gives_refresh_tokens: true,
             list: NO_TOOLS.into(),
+            expires_after_next: false,
+            answers: VecDeque::new(),
             next: 0,
             good: HashSet::new(),
             refresh: HashMap::new(),
@@ -199,7 +205,8 @@ impl World {
         let is = |expected: String| place == expected;
         let body = if is(format!("GET {known}protected-resource/mcp")) {
             let scopes = plan.scopes.as_ref().map(|it| serde_json::to_string(it).unwrap());
-            let scopes = scopes.map_or_else(String::new, |it| format!(r#","scopes_supported":{it}"#));
+            let scopes =
+                scopes.map_or_else(String::new, |it| format!(r#","scopes_supported":{it}"#));
             let url = &self.url;
             format!(r#"{{"resource":"{url}","authorization_servers":["{issuer}"]{scopes}}}"#)
         } else if is(format!("GET {known}authorization-server{}", plan.issuer)) {
@@ -217,7 +224,8 @@ impl World {
             let n = plan.number();
             let param = |name: &str| param(target(request), name).unwrap();
             let (uri, state) = (param("redirect_uri"), param("state"));
-            let location = format!("{uri}?code=code-{n}-s3cret&state={state}&iss={}", escape(&issuer));
+            let location =
+                format!("{uri}?code=code-{n}-s3cret&state={state}&iss={}", escape(&issuer));
             return answer("302 Found", &format!("location: {location}\r\n"), "");
         } else if is(format!("POST {}/token", plan.issuer)) {
             return plan.token(&request.body);
@@ -268,7 +276,16 @@ impl Plan {
         answer("200 OK", json, &(body + "}"))
     }
 
-    fn mcp(&self, host: &str, request: &Request) -> String {
+    /// Has the next call of a tool answered in this way.
+    pub(crate) fn asks(&mut self, answer: &str) {
+        self.answers.push_back(answer.into());
+    }
+
+    pub(crate) fn forget_steps(&mut self) {
+        self.steps.clear();
+    }
+
+    fn mcp(&mut self, host: &str, request: &Request) -> String {
         let token = request.header("authorization").and_then(|it| it.strip_prefix("Bearer "));
         if !token.is_some_and(|token| self.good.contains(token)) {
             let url = format!("http://{host}/.well-known/oauth-protected-resource/mcp");
@@ -294,8 +311,11 @@ impl Plan {
                     data.len()
                 );
             }
-            _ => result(OK),
+            _ => self.answers.pop_front().unwrap_or_else(|| result(OK)),
         };
+        if std::mem::take(&mut self.expires_after_next) {
+            self.good.clear();
+        }
         let body = body.replace("{id}", &json["id"].to_string());
         answer("200 OK", "content-type: application/json\r\n", &body)
     }
@@ -391,8 +411,10 @@ pub(crate) async fn visit(url: &str) -> Result<String, BoxError> {
     let request = format!("GET /{target} HTTP/1.1\r\nhost: {host}\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();
-    while !answer.ends_with(b"\r\n\r\n") {
-        stream.read_buf(&mut answer).await?;
+    while !answer.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
+        if stream.read_buf(&mut answer).await? == 0 {
+            break;
+        }
     }
     let answer = String::from_utf8(answer)?;
     let location = answer.lines().find_map(|line| line.strip_prefix("location: "));
