@@ -18,6 +18,12 @@ mod layers;
 mod limits;
 mod listen;
 mod minimal;
+#[cfg(feature = "oauth")]
+mod oauth_discovery;
+#[cfg(feature = "oauth")]
+mod oauth_http;
+#[cfg(feature = "oauth")]
+mod oauth_sign_in;
 mod pages;
 mod pipe;
 #[cfg(feature = "proxy")]

@@ -4,6 +4,8 @@ mod log;
 mod memory;
 #[cfg(feature = "tls")]
 mod pki;
+#[cfg(feature = "oauth")]
+pub(crate) mod provider;
 mod socket;
 
 pub(crate) use log::{Log, hear};
