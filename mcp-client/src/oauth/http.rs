@@ -308,8 +308,8 @@ mod tests {
     async fn what_is_looked_up_here_for_a_proxy_is_looked_at_as_well() {
         let proxy = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("socks5://{}", proxy.local_addr().unwrap());
-        let mut network = Network::default();
-        network.proxies = crate::endpoint::Proxies::only(&url);
+        let proxies = crate::endpoint::Proxies::only(&url);
+        let network = Network { proxies, ..Network::default() };
         let error = ask(&network, "http://localhost:1/").await;
         assert!(error.is_unsafe(), "{error:?}");
         assert!(is_untouched(proxy).await);

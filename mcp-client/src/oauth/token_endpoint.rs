@@ -109,7 +109,7 @@ fn failure(answer: &Map<String, Value>, secrets: &[&str]) -> Option<ProviderErro
         // Some put an object there, with the words within.
         Some(Value::Object(inner)) => {
             let found = ["code", "type", "message"].into_iter().find_map(|name| inner.get(name));
-            Some(found.map_or_else(|| "error".to_owned(), |found| plain(found)))
+            Some(found.map_or_else(|| "error".to_owned(), plain))
         }
         _ => None,
     };

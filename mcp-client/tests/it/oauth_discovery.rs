@@ -30,7 +30,7 @@ async fn the_path_comes_before_the_root() {
 
     let provider = Provider::bare().await;
     // To the byte: without a slash.
-    provider.on(PRM_ROOT, "200 OK", &provider.resource(json!({ "resource": provider.origin })));
+    provider.on(PRM_ROOT, "200 OK", &provider.resource(&json!({ "resource": provider.origin })));
     assert_eq!(discover(&provider, &[]).await.unwrap(), provider.origin);
     assert_eq!(provider.lines(), [PRM, PRM_ROOT]);
 }
@@ -49,14 +49,14 @@ async fn what_cannot_be_read_is_looked_for_elsewhere() {
     ];
     for (status, body) in faults {
         let provider = Provider::start().await;
-        let metadata = provider.resource(json!({}));
+        let metadata = provider.resource(&json!({}));
         provider.on_text(PRM, status, body);
         provider.on(PRM_ROOT, "200 OK", &metadata);
         assert_eq!(discover(&provider, &[]).await.unwrap(), provider.url(), "{status} {body}");
         assert_eq!(provider.lines(), [PRM, PRM_ROOT]);
 
         provider.on_text(AS, status, body);
-        provider.on(OIDC, "200 OK", &provider.metadata(json!({})));
+        provider.on(OIDC, "200 OK", &provider.metadata(&json!({})));
         assert_eq!(identify(&provider, Policy::new()).await.unwrap(), provider.origin);
         assert_eq!(provider.lines()[2..], [PRM, PRM_ROOT, AS, OIDC]);
     }
@@ -66,7 +66,7 @@ async fn what_cannot_be_read_is_looked_for_elsewhere() {
 async fn the_place_that_a_challenge_names_comes_first() {
     let provider = Provider::start().await;
     let named = format!("{}/custom/location.json", provider.origin);
-    provider.on("GET /custom/location.json", "200 OK", &provider.resource(json!({})));
+    provider.on("GET /custom/location.json", "200 OK", &provider.resource(&json!({})));
     discover(&provider, &bearer(&named)).await.unwrap();
     assert_eq!(provider.lines(), ["GET /custom/location.json"]);
 
@@ -81,7 +81,7 @@ async fn the_place_that_a_challenge_names_comes_first() {
 async fn redirects_of_documents_stay_at_their_origin() {
     let (provider, other) = (Provider::start().await, Provider::start().await);
     provider.on(PRM, "307 Temporary Redirect\r\nlocation: /moved?x=1", &json!({}));
-    provider.on("GET /moved", "200 OK", &provider.resource(json!({})));
+    provider.on("GET /moved", "200 OK", &provider.resource(&json!({})));
     discover(&provider, &[]).await.unwrap();
     assert_eq!(provider.lines(), [PRM, "GET /moved?x=1"]);
 
@@ -113,7 +113,7 @@ async fn another_resource_ends_it_before_any_issuer_is_asked() {
     ];
     for resource in table {
         let changes = json!({ "resource": resource, "authorization_servers": [issuer.origin] });
-        provider.on(PRM, "200 OK", &provider.resource(changes));
+        provider.on(PRM, "200 OK", &provider.resource(&changes));
         let error = discover(&provider, &[]).await.unwrap_err();
         assert!(error.is_mismatch(), "{resource}: {error}");
     }
@@ -125,7 +125,7 @@ async fn another_resource_ends_it_before_any_issuer_is_asked() {
 async fn a_resource_with_a_query_is_one() {
     let provider = Provider::bare().await;
     let url = format!("{}/mcp?tenant=1", provider.origin);
-    provider.on(PRM, "200 OK", &provider.resource(json!({ "resource": url })));
+    provider.on(PRM, "200 OK", &provider.resource(&json!({ "resource": url })));
     let builder = mcp_client::Client::builder(&url);
     let fetcher = builder.build_fetcher(Policy::new()).unwrap();
     let discovered = fetcher.discover(&[]).await.unwrap();
@@ -137,9 +137,9 @@ async fn a_resource_with_a_query_is_one() {
 async fn the_places_of_an_issuer_with_a_path() {
     let provider = Provider::start().await;
     let issuer = format!("{}/tenant1", provider.origin);
-    provider.on(PRM, "200 OK", &provider.resource(json!({ "authorization_servers": [issuer] })));
+    provider.on(PRM, "200 OK", &provider.resource(&json!({ "authorization_servers": [issuer] })));
     let appended = "GET /tenant1/.well-known/openid-configuration";
-    provider.on(appended, "200 OK", &provider.metadata(json!({ "issuer": issuer })));
+    provider.on(appended, "200 OK", &provider.metadata(&json!({ "issuer": issuer })));
     assert_eq!(identify(&provider, Policy::new()).await.unwrap(), issuer);
     // The root has metadata, which is not this issuer's.
     let expected = [PRM, &format!("{AS}/tenant1"), &format!("{OIDC}/tenant1"), appended];
@@ -157,7 +157,7 @@ async fn an_issuer_is_who_it_says_it_is() {
     for slash in ["/", "/x"] {
         let provider = Provider::start().await;
         let found = format!("{}{slash}", provider.origin);
-        provider.on(AS, "200 OK", &provider.metadata(json!({ "issuer": found })));
+        provider.on(AS, "200 OK", &provider.metadata(&json!({ "issuer": found })));
         let error = identify(&provider, Policy::new()).await.unwrap_err();
         assert!(error.is_mismatch());
         let text = error.to_string();
@@ -185,7 +185,7 @@ async fn a_server_that_does_not_say_who_gives_tokens() {
 
     let policy = || Policy::new().fallback_issuer(&provider.origin);
     assert_eq!(identify(&provider, policy()).await.unwrap(), provider.origin);
-    provider.on(PRM, "200 OK", &provider.resource(json!({ "authorization_servers": [] })));
+    provider.on(PRM, "200 OK", &provider.resource(&json!({ "authorization_servers": [] })));
     assert!(discover(&provider, &[]).await.unwrap_err().is_discovery());
     assert_eq!(identify(&provider, policy()).await.unwrap(), provider.origin);
 }
@@ -206,7 +206,7 @@ async fn one_who_is_out_of_order_may_be_asked_later() {
 async fn answers_are_bounded() {
     let provider = Provider::start().await;
     let long = "x".repeat(mcp_client::Limits::OAUTH_BODY);
-    provider.on(PRM, "200 OK", &provider.resource(json!({ "resource_name": long })));
+    provider.on(PRM, "200 OK", &provider.resource(&json!({ "resource_name": long })));
     let error = discover(&provider, &[]).await.unwrap_err();
     assert!(error.is_discovery(), "{error}");
     let cause = std::error::Error::source(&error).unwrap().to_string();

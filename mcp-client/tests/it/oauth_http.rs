@@ -74,6 +74,14 @@ async fn a_service_of_the_application_sees_all() {
     assert_eq!(own.asked(), [PLACE, metadata]);
 }
 
+#[tokio::test]
+async fn servers_without_encryption_get_no_tokens() {
+    for url in ["http://mcp.example.com/mcp", "http://10.0.0.1/mcp"] {
+        let error = Client::builder(url).build_fetcher(Policy::new()).unwrap_err();
+        assert!(error.is_usage());
+    }
+}
+
 // Literal addresses are looked at whoever sends the request; nothing is sent.
 #[tokio::test]
 async fn addresses_of_private_networks_are_not_asked() {

@@ -6,6 +6,8 @@ mod memory;
 mod pki;
 #[cfg(feature = "oauth")]
 pub(crate) mod provider;
+#[cfg(feature = "oauth")]
+pub(crate) mod sign_in;
 mod socket;
 
 pub(crate) use log::{Log, hear};

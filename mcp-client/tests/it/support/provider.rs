@@ -78,10 +78,16 @@ pub(crate) struct Provider {
 }
 
 #[derive(Default)]
+struct Route {
+    once: VecDeque<Answer>,
+    /// What is answered behind those.
+    always: Option<Answer>,
+}
+
+#[derive(Default)]
 struct State {
     origin: String,
-    /// What is answered always, and before that once each.
-    routes: Mutex<HashMap<String, (VecDeque<Answer>, Option<Answer>)>>,
+    routes: Mutex<HashMap<String, Route>>,
     asked: Mutex<Vec<Asked>>,
 }
 
@@ -145,8 +151,8 @@ impl Provider {
 
     /// Answers to all that it takes to sign in.
     pub(crate) fn describe(&self) {
-        self.on(PRM, "200 OK", &self.resource(json!({})));
-        self.on(AS, "200 OK", &self.metadata(json!({})));
+        self.on(PRM, "200 OK", &self.resource(&json!({})));
+        self.on(AS, "200 OK", &self.metadata(&json!({})));
         self.on(REGISTER, "201 Created", &json!({ "client_id": "dynamic" }));
         self.on(TOKEN, "200 OK", &json!({
             "access_token": "access-1", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "refresh-1",
@@ -154,7 +160,7 @@ impl Provider {
     }
 
     /// The metadata of the resource with some members changed; null takes one away.
-    pub(crate) fn resource(&self, changes: Value) -> Value {
+    pub(crate) fn resource(&self, changes: &Value) -> Value {
         changed(
             json!({ "resource": format!("{}/mcp", self.origin), "authorization_servers": [self.origin] }),
             changes,
@@ -162,7 +168,7 @@ impl Provider {
     }
 
     /// The metadata of the issuer, likewise.
-    pub(crate) fn metadata(&self, changes: Value) -> Value {
+    pub(crate) fn metadata(&self, changes: &Value) -> Value {
         let at = |path: &str| format!("{}{path}", self.origin);
         let metadata = json!({
             "issuer": self.origin,
@@ -183,14 +189,14 @@ impl Provider {
     pub(crate) fn on_text(&self, route: &str, status: &str, body: &str) {
         let mut routes = self.state.routes.lock().unwrap();
         let answer = (status.to_owned(), body.to_owned());
-        routes.entry(route.to_owned()).or_default().1 = Some(answer);
+        routes.entry(route.to_owned()).or_default().always = Some(answer);
     }
 
     /// Answers it once in this way, before all others.
     pub(crate) fn once(&self, route: &str, status: &str, body: &Value) {
         let mut routes = self.state.routes.lock().unwrap();
         let answer = (status.to_owned(), body.to_string());
-        routes.entry(route.to_owned()).or_default().0.push_back(answer);
+        routes.entry(route.to_owned()).or_default().once.push_back(answer);
     }
 
     pub(crate) fn url(&self) -> String {
@@ -220,7 +226,7 @@ impl Provider {
     }
 }
 
-fn changed(mut value: Value, changes: Value) -> Value {
+fn changed(mut value: Value, changes: &Value) -> Value {
     let members = value.as_object_mut().unwrap();
     for (name, change) in changes.as_object().unwrap() {
         if change.is_null() {
@@ -238,7 +244,8 @@ async fn converse(mut stream: impl AsyncRead + AsyncWrite + Unpin, state: Arc<St
         let answer = {
             let mut routes = state.routes.lock().unwrap();
             let route = routes.get_mut(asked.line.split('?').next().unwrap());
-            let found = route.and_then(|(once, always)| once.pop_front().or(always.clone()));
+            let found =
+                route.and_then(|route| route.once.pop_front().or_else(|| route.always.clone()));
             found.unwrap_or_else(|| ("404 Not Found".to_owned(), "not here".to_owned()))
         };
         state.asked.lock().unwrap().push(asked);
