@@ -31,6 +31,8 @@ use mcp_transport::media;
 
 pub(crate) use connect::pool;
 pub(crate) use network::Network;
+#[cfg(all(test, feature = "oauth", feature = "proxy"))]
+pub(crate) use proxy::Proxies;
 #[cfg(feature = "oauth")]
 pub(crate) use service::Sent;
 pub(crate) use service::{HttpService, ReplyBody, Tower};

@@ -41,6 +41,12 @@ impl Proxies {
 
 #[cfg(feature = "oauth")]
 impl Proxies {
+    /// This one for every address.
+    #[cfg(test)]
+    pub(crate) fn only(url: &str) -> Self {
+        Self::Given(Proxy::parse(url).expect("tests name proxies that there are"))
+    }
+
     /// Asks the environment now, and not again.
     pub(crate) fn settle(&mut self) {
         if matches!(self, Self::Environment) {

@@ -123,7 +123,9 @@ mod tests {
         use AuthMethod::{None as Nothing, SecretBasic as Basic, SecretPost as Post};
         let names =
             |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let table: [(Option<&[&str]>, AuthMethod, AuthMethod, Option<AuthMethod>); 8] = [
+        // What is supported; what is registered, what is tried first and second.
+        type Row<'a> = (Option<&'a [&'a str]>, AuthMethod, AuthMethod, Option<AuthMethod>);
+        let table: [Row<'_>; 8] = [
             (None, Basic, Basic, Some(Post)),
             (Some(&[]), Basic, Basic, Some(Post)),
             (Some(&["client_secret_basic"]), Basic, Basic, Some(Post)),

@@ -155,3 +155,6 @@ async fn through(
     })?;
     pending.receive(&came_back)?.redeem(need.fetcher).await
 }
+
+#[cfg(test)]
+mod tests;

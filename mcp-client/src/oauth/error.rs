@@ -142,8 +142,9 @@ impl OAuthError {
         self.0.provider.as_ref().map(|provider| &*provider.code)
     }
 
-    /// The refresh token, or the code, is good for nothing any more. Everything else may pass.
-    pub(crate) fn is_invalid_grant(&self) -> bool {
+    /// The refresh token, or the code, is good for nothing any more: the user has to sign in again. Everything else may
+    /// pass.
+    pub fn is_invalid_grant(&self) -> bool {
         self.code() == Some("invalid_grant")
     }
 

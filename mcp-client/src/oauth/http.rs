@@ -255,3 +255,63 @@ pub(crate) fn told(fetched: &Fetched) -> String {
 }
 
 const FORM: &str = "application/x-www-form-urlencoded";
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::endpoint::Vet;
+
+    /// Takes no address.
+    struct Nobody(Guard);
+
+    impl Vet for Nobody {
+        fn vet(&self, host: &str, _address: IpAddr) -> Result<(), BoxError> {
+            // As if the name led there.
+            self.0.vet(host, IpAddr::from([10, 0, 0, 1]))
+        }
+    }
+
+    /// Asks for a document at a host whose name leads to a private network.
+    async fn ask(network: &Network, url: &str) -> OAuthError {
+        let server = "https://mcp.example.com/mcp";
+        let vet = Nobody(Guard::of(server, &Policy::new()).unwrap());
+        let pools = Pools::new(network, &Url::parse(server).unwrap(), Arc::new(vet));
+        let guard = Guard::of("http://localhost/", &Policy::new()).unwrap();
+        let fetcher = Fetcher::new(Arc::new(pools), Arc::new(guard), server, Policy::new());
+        fetcher.get(url).await.err().unwrap()
+    }
+
+    /// The listener has seen no connection.
+    async fn is_untouched(listener: TcpListener) -> bool {
+        let accepted = tokio::time::timeout(std::time::Duration::ZERO, listener.accept());
+        accepted.await.is_err()
+    }
+
+    #[tokio::test]
+    async fn what_a_name_leads_to_is_looked_at_before_it_is_connected_to() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        // Proxies of the environment do not concern this machine.
+        let error = ask(&Network::default(), &format!("http://localhost:{port}/x?s3cret")).await;
+        assert!(error.is_unsafe(), "{error:?}");
+        assert!(error.to_string().contains("has an address that is private"), "{error}");
+        assert!(!format!("{error:?}").contains("s3cret"));
+        assert!(is_untouched(listener).await);
+    }
+
+    #[cfg(feature = "proxy")]
+    #[tokio::test]
+    async fn what_is_looked_up_here_for_a_proxy_is_looked_at_as_well() {
+        let proxy = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("socks5://{}", proxy.local_addr().unwrap());
+        let proxies = crate::endpoint::Proxies::only(&url);
+        let network = Network { proxies, ..Network::default() };
+        let error = ask(&network, "http://localhost:1/").await;
+        assert!(error.is_unsafe(), "{error:?}");
+        assert!(is_untouched(proxy).await);
+    }
+}

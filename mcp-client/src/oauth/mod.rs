@@ -1,14 +1,35 @@
 //! Signing in: access tokens for servers that want them.
+//!
+//! The [manual](crate::manual::oauth) tells how to, for those who never read an RFC. Here are the pieces.
+//!
+//! # The steps
+//!
+//! `Fetcher → Discovered → Identified → Registered → Pending → Received → Granted`
+//!
+//! Each is a type that only the one before it gives, so that no check can be left out. A [`Fetcher`] asks the server
+//! who gives tokens for it ([`Discovered`]), and one of those what it can do ([`Identified`]). There the client has an
+//! identity or gets one ([`Registered`]), with which one user is sent to a page ([`Pending`]). What the user comes
+//! back with belongs to this sign-in and this issuer ([`Received`]), and is turned into tokens ([`Granted`]), which can be
+//! refreshed.
+//!
+//! # Words
+//!
+//! An *issuer* is an authorization server by the name it calls itself, a URL. A *resource* is what tokens are good for: the
+//! MCP server. An *identity* is who the client is to one issuer, and a *registration* is how one is kept.
+//!
+//! Specification: Authorization; Authorization Server Discovery; Client Registration; Security Considerations.
 
 mod address;
 mod client;
 mod client_auth;
 mod client_id;
+#[allow(dead_code, reason = "whoever keeps tokens gets them by it")]
 mod code;
 mod discovery;
 mod error;
 mod flow;
 mod form;
+#[allow(dead_code, reason = "whoever keeps tokens gets them by it")]
 mod grant;
 mod guard;
 mod http;

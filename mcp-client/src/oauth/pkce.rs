@@ -14,7 +14,9 @@ use super::error::{Kind, OAuthError};
 pub(crate) fn random() -> Result<String, OAuthError> {
     let mut bytes = [0; 32];
     let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| OAuthError::new(Kind::Usage, "the system has no randomness"))?;
+    filled.map_err(|error| {
+        OAuthError::new(Kind::Usage, "the system has no randomness").caused_by(error.to_string())
+    })?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 

@@ -198,7 +198,7 @@ pub(crate) fn request(
     let refreshes = grants.is_none_or(|grants| grants.iter().any(|grant| grant == REFRESH));
     let grants =
         if refreshes { vec!["authorization_code", REFRESH] } else { vec!["authorization_code"] };
-    let is_web = client.is_web.unwrap_or_else(|| redirect_uris.iter().all(|uri| is_of_site(uri)));
+    let is_web = client.is_web.unwrap_or_else(|| are_of_site(redirect_uris));
     let methods = metadata.token_endpoint_auth_methods_supported.as_deref();
     let mut out = json!({
         "client_name": client.name,
@@ -217,8 +217,10 @@ pub(crate) fn request(
     out
 }
 
-fn is_of_site(redirect_uri: &str) -> bool {
-    Url::parse(redirect_uri).is_ok_and(|url| url.is_https() && !url.host().is_loopback())
+/// Whether users are sent back to a site, rather than to their own machine.
+fn are_of_site(redirect_uris: &[String]) -> bool {
+    let is_site = |url: Url<'_>| url.is_https() && !url.host().is_loopback();
+    !redirect_uris.is_empty() && redirect_uris.iter().all(|uri| Url::parse(uri).is_ok_and(is_site))
 }
 
 const REFRESH: &str = "refresh_token";

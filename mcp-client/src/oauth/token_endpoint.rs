@@ -1,9 +1,8 @@
 //! The token endpoint: asked, and understood.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::HeaderMap;
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::client_auth::authenticate;
@@ -112,7 +111,7 @@ fn failure(answer: &Map<String, Value>, secrets: &[&str]) -> Option<ProviderErro
         // Some put an object there, with the words within.
         Some(Value::Object(inner)) => {
             let found = ["code", "type", "message"].into_iter().find_map(|name| inner.get(name));
-            Some(found.map_or_else(|| "error".to_owned(), |found| plain(found)))
+            Some(found.map_or_else(|| "error".to_owned(), plain))
         }
         _ => None,
     };
@@ -120,13 +119,27 @@ fn failure(answer: &Map<String, Value>, secrets: &[&str]) -> Option<ProviderErro
     let code = text("error").or_else(|| refused.then(|| "error".to_owned()))?;
     // Whoever repeats a secret gets no hearing.
     let clean = |text: String| {
-        let repeats = secrets.iter().any(|secret| !secret.is_empty() && text.contains(secret));
-        if repeats { "(withheld)".to_owned() } else { text }
+        let repeats = |secret: &&str| secret.len() >= SECRET && text.contains(*secret);
+        let is_told = CODES.contains(&&*text) || !secrets.iter().any(repeats);
+        if is_told { text } else { "(withheld)".to_owned() }
     };
     let description = text("error_description").map(clean);
     let uri = text("error_uri").map(clean);
     Some(ProviderError::new(&clean(code), description.as_deref(), uri.as_deref()))
 }
+
+/// Bytes of a text that can be a secret. What is shorter occurs by chance.
+const SECRET: usize = 6;
+
+/// RFC 6749, section 5.2. Whatever the secrets are, these do not repeat them.
+const CODES: [&str; 6] = [
+    "invalid_request",
+    "invalid_client",
+    "invalid_grant",
+    "unauthorized_client",
+    "unsupported_grant_type",
+    "invalid_scope",
+];
 
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
@@ -146,10 +159,16 @@ fn tokens(token: &str, answer: &Map<String, Value>, now: SystemTime) -> Result<T
         access_token: Secret::new(token),
         token_type: if is_bound { "DPoP" } else { BEARER }.to_owned(),
         refresh_token: text("refresh_token").map(Secret::from),
-        // A time that cannot be told is as good as none.
-        expires_at: expires_in.and_then(|after| now.checked_add(Duration::from_secs(after))),
+        expires_at: expires_in.and_then(|after| later(now, after)),
         scope: answer.get("scope").and_then(scope),
     })
+}
+
+/// In whole seconds, as they are stored: what comes back from there is to be the same. A time that cannot be told is as
+/// good as none.
+fn later(now: SystemTime, seconds: u64) -> Option<SystemTime> {
+    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    UNIX_EPOCH.checked_add(Duration::from_secs(since.saturating_add(seconds)))
 }
 
 /// Scopes as a text, or in a list.
@@ -161,5 +180,105 @@ fn scope(value: &Value) -> Option<String> {
             Some(scopes.join(" "))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::StatusCode;
+    use serde_json::json;
+
+    use super::*;
+
+    fn answer(body: &Value) -> Result<Tokens, OAuthError> {
+        let body = body.to_string().into();
+        let fetched = Fetched { status: StatusCode::OK, headers: HeaderMap::new(), body };
+        read("https://a/token?s3cret", &fetched, &["s3cret", "client"], UNIX_EPOCH)
+    }
+
+    #[test]
+    fn times() {
+        let table = [
+            (json!(3600), Some(3600)),
+            (json!("3600"), Some(3600)),
+            (json!(" 3600 "), Some(3600)),
+            (json!(3599.9), Some(3599)),
+            (json!("3599.9"), Some(3599)),
+            (json!(0), Some(0)),
+            (json!(-5), Some(0)),
+            (json!(null), None),
+            (json!("soon"), None),
+            (json!("NaN"), None),
+            (json!("inf"), None),
+            (json!(true), None),
+            (json!([3600]), None),
+        ];
+        for (expires_in, expected) in table {
+            let tokens = answer(&json!({ "access_token": "a", "expires_in": expires_in })).unwrap();
+            let after =
+                tokens.expires_at.map(|at| at.duration_since(UNIX_EPOCH).unwrap().as_secs());
+            assert_eq!(after, expected, "{expires_in}");
+        }
+        for huge in [json!(1e300), json!(u64::MAX), json!("99999999999999999999")] {
+            let tokens = answer(&json!({ "access_token": "a", "expires_in": huge })).unwrap();
+            assert!(!tokens.expires_within(Duration::from_secs(3600)), "{huge}");
+        }
+        assert_eq!(answer(&json!({ "access_token": "a" })).unwrap().expires_at, None);
+    }
+
+    #[test]
+    fn other_members() {
+        let table = [
+            (json!({}), "Bearer", None, None),
+            (json!({ "token_type": "bearer" }), "Bearer", None, None),
+            (json!({ "token_type": "user", "ok": true }), "Bearer", None, None),
+            (json!({ "token_type": "dpop" }), "DPoP", None, None),
+            (
+                json!({ "token_type": 7, "refresh_token": null, "scope": null }),
+                "Bearer",
+                None,
+                None,
+            ),
+            (json!({ "refresh_token": "" }), "Bearer", None, None),
+            (json!({ "refresh_token": "r", "scope": "a b" }), "Bearer", Some("r"), Some("a b")),
+            (json!({ "scope": ["a", "b"] }), "Bearer", None, Some("a b")),
+            (json!({ "error": null, "error_description": "" }), "Bearer", None, None),
+        ];
+        for (mut members, token_type, refresh_token, scope) in table {
+            members["access_token"] = "a".into();
+            let tokens = answer(&members).unwrap();
+            assert_eq!(tokens.token_type, token_type, "{members}");
+            assert_eq!(tokens.refresh_token.as_ref().map(Secret::expose), refresh_token);
+            assert_eq!(tokens.scope.as_deref(), scope, "{members}");
+        }
+        for token in
+            [json!(null), json!(""), json!(7), json!("a b"), json!("a\r\nb"), json!("\u{e4}")]
+        {
+            let error = answer(&json!({ "access_token": token })).unwrap_err();
+            assert_eq!(error.kind(), Kind::Protocol, "{token}");
+        }
+    }
+
+    #[test]
+    fn errors() {
+        let table = [
+            (json!({ "error": "invalid_grant" }), "invalid_grant"),
+            (json!({ "error": "invalid_client", "access_token": "a" }), "invalid_client"),
+            (json!({ "error": "x", "error_description": "a\n b" }), "x, a b"),
+            (
+                json!({ "error": "x", "error_description": 7, "error_uri": "https://u" }),
+                "x (https://u)",
+            ),
+            (json!({ "ok": false, "error": "code_already_used" }), "code_already_used"),
+            (json!({ "ok": false }), "error"),
+            (json!({ "error": { "message": "m", "code": 190 } }), "190"),
+            (json!({ "error": {} }), "error"),
+            (json!({ "error": "x", "error_description": "is s3cret right?" }), "x, (withheld)"),
+            (json!({ "error": "s3cret" }), "(withheld)"),
+        ];
+        for (body, expected) in table {
+            let error = answer(&body).unwrap_err();
+            assert_eq!(error.to_string(), format!("https://a/token gives no token: {expected}"));
+        }
     }
 }

@@ -38,8 +38,8 @@ pub struct Pending {
 }
 
 impl Pending {
-    pub(super) fn start(start: Start<'_>) -> Result<Self, OAuthError> {
-        let Start { metadata, registration, redirect_uri, .. } = start;
+    pub(super) fn start(start: &Start<'_>) -> Result<Self, OAuthError> {
+        let Start { metadata, registration, redirect_uri, .. } = *start;
         let (state, verifier) = (random()?, random()?);
         let (challenge, requested) = (challenge(&verifier), start.scopes.to_string());
         let mut params = vec![
@@ -201,6 +201,3 @@ fn one<'a>(params: &'a [(String, String)], name: &str) -> Result<Option<&'a str>
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -192,7 +192,7 @@ impl Registered {
             redirect_uri,
             scopes: self.issuer.scopes(wanted),
         };
-        Pending::start(start)
+        Pending::start(&start)
     }
 
     /// A URL of the metadata that is there and may be asked.

@@ -4,6 +4,10 @@ mod log;
 mod memory;
 #[cfg(feature = "tls")]
 mod pki;
+#[cfg(feature = "oauth")]
+pub(crate) mod provider;
+#[cfg(feature = "oauth")]
+pub(crate) mod sign_in;
 mod socket;
 #[cfg(feature = "oauth")]
 mod world;
