@@ -18,9 +18,9 @@ mod layers;
 mod limits;
 mod listen;
 mod minimal;
-mod oauth_discovery;
 #[cfg(feature = "oauth")]
 mod oauth_calls;
+mod oauth_discovery;
 #[cfg(feature = "oauth")]
 mod oauth_discovery;
 #[cfg(feature = "oauth")]
