@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::flow::{AuthorizationUrl, Redirect, RedirectHandler};
-use super::form;
 use super::receiver::Receiver;
 use crate::error::BoxError;
 use crate::future::BoxFuture;
@@ -148,19 +147,11 @@ impl Redirect for Waiting {
         Box::pin(async move {
             (self.open)(&url)?;
             let time = self.time;
-            let query =
-                tokio::time::timeout(time, self.receiver.redirect(&state_of(url.as_str()))).await;
+            let query = tokio::time::timeout(time, self.receiver.redirect(url.state())).await;
             let in_time = query.map_err(|_elapsed| format!("nobody came back within {time:?}"));
             Ok(in_time??)
         })
     }
-}
-
-/// The state that comes back with the user.
-fn state_of(url: &str) -> String {
-    let query = url.split_once('?').map_or("", |(_, query)| query);
-    let state = form::decode(query).into_iter().find(|(name, _)| name == "state");
-    state.map(|(_, state)| state).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -189,7 +180,7 @@ mod tests {
         });
         let redirect = browser.prepare(&[]).await.unwrap();
         let url = format!("https://as/authorize?x=1&state=abc&redirect_uri={}", redirect.uri());
-        let query = redirect.authorize(AuthorizationUrl::new(url)).await.unwrap();
+        let query = redirect.authorize(AuthorizationUrl::new(url, "abc".to_owned())).await.unwrap();
         assert_eq!(query, "code=c&state=abc");
     }
 
@@ -215,7 +206,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn nobody_comes_back() {
         let redirect = quiet().prepare(&[]).await.unwrap();
-        let url = AuthorizationUrl::new("https://as/authorize?state=abc".to_owned());
+        let url = AuthorizationUrl::new("https://as/authorize".to_owned(), "abc".to_owned());
         let error = redirect.authorize(url).await.unwrap_err();
         assert_eq!(error.to_string(), "nobody came back within 300s");
     }
@@ -227,7 +218,7 @@ mod tests {
         }
         let broken = LoopbackRedirect::new(|_| Err("there is no browser"));
         let redirect = broken.prepare(&[]).await.unwrap();
-        let url = AuthorizationUrl::new("https://as/authorize?state=abc".to_owned());
+        let url = AuthorizationUrl::new("https://as/authorize".to_owned(), "abc".to_owned());
         assert_eq!(redirect.authorize(url).await.unwrap_err().to_string(), "there is no browser");
     }
 }
