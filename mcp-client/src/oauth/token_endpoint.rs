@@ -87,7 +87,8 @@ fn read(
     };
     if let Some(provider) = failure(&answer, secrets) {
         let what = format!("{url} gives no token");
-        return Err(OAuthError::by_provider(Kind::Provider, &what, provider));
+        let kind = if passes(&provider, fetched) { Kind::Exchange } else { Kind::Provider };
+        return Err(OAuthError::by_provider(kind, &what, provider));
     }
     let token = answer.get("access_token").and_then(Value::as_str);
     match token.filter(|token| !token.is_empty()) {
@@ -100,6 +101,13 @@ fn read(
             Err(OAuthError::new(Kind::Protocol, text))
         }
     }
+}
+
+/// Whether what is wrong may be right the next time.
+fn passes(provider: &ProviderError, fetched: &Fetched) -> bool {
+    let code = &*provider.code;
+    matches!(code, "temporarily_unavailable" | "server_error" | "slow_down")
+        || (fetched.may_pass() && !CODES.contains(&code))
 }
 
 /// What the answer says is wrong.

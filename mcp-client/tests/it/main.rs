@@ -21,13 +21,13 @@ mod minimal;
 #[cfg(feature = "oauth")]
 mod oauth_discovery;
 #[cfg(feature = "oauth")]
+mod oauth_endpoint;
+#[cfg(feature = "oauth")]
 mod oauth_http;
 #[cfg(feature = "oauth")]
 mod oauth_registration;
 #[cfg(feature = "oauth")]
 mod oauth_sign_in;
-#[cfg(feature = "oauth")]
-mod oauth_tokens;
 mod pages;
 mod pipe;
 #[cfg(feature = "proxy")]

@@ -207,10 +207,11 @@ async fn answers_are_bounded() {
     let provider = Provider::start().await;
     let long = "x".repeat(mcp_client::Limits::OAUTH_BODY);
     provider.on(PRM, "200 OK", &provider.resource(&json!({ "resource_name": long })));
+    provider.on_text(PRM_ROOT, "200 OK", &" ".repeat(mcp_client::Limits::OAUTH_BODY + 1));
     let error = discover(&provider, &[]).await.unwrap_err();
     assert!(error.is_discovery(), "{error}");
     let cause = std::error::Error::source(&error).unwrap().to_string();
-    assert!(cause.contains("not here") || cause.contains("262144"), "{cause}");
+    assert!(cause.contains("more than 262144 bytes"), "{cause}");
 }
 
 #[tokio::test]

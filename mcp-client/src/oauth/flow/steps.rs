@@ -7,8 +7,8 @@ use crate::oauth::discovery::{AuthorizationServerMetadata, find_issuer, find_res
 use crate::oauth::error::{Kind, OAuthError};
 use crate::oauth::http::Fetcher;
 use crate::oauth::identity::Identity;
-use crate::oauth::registration::{Registration, Way, register, request};
-use crate::oauth::scopes::{challenged, select};
+use crate::oauth::registration::{Registration, Request, Way};
+use crate::oauth::scopes::{OFFLINE, challenged, select};
 use crate::oauth::url::{Url, shown};
 
 impl Fetcher {
@@ -101,10 +101,10 @@ impl Identified {
             Way::Register(endpoint, client) => {
                 let basic = self.resource.metadata.scopes_supported.iter().flatten();
                 let mut scopes = self.scopes(wanted);
-                scopes.extend(basic.filter(|scope| *scope != "offline_access"));
-                let request = request(client, &self.metadata, redirect_uris, &scopes);
+                scopes.extend(basic.filter(|scope| *scope != OFFLINE));
+                let request = Request { client, redirect_uris, scopes: &scopes };
                 let fetcher = &self.resource.fetcher;
-                register(fetcher, &self.issuer, endpoint, request, redirect_uris).await?
+                request.send(fetcher, &self.issuer, &self.metadata, endpoint).await?
             }
         };
         self.with_registration(registration)
