@@ -136,6 +136,17 @@ impl Identified {
         select(&all, &self.resource.metadata, &self.metadata)
     }
 
+    /// A URL of the metadata that is there and may be asked.
+    fn endpoint<'a>(&self, name: &str, url: Option<&'a str>) -> Result<&'a str, OAuthError> {
+        let missing = || {
+            let text = format!("the metadata of {:?} has no {name}", shown(&self.issuer));
+            OAuthError::new(Kind::Discovery, text)
+        };
+        let url = url.ok_or_else(missing)?;
+        self.resource.fetcher.guard().check(url)?;
+        Ok(url)
+    }
+
     /// Specification: Authorization Code Protection.
     pub(crate) fn check_pkce(&self) -> Result<(), OAuthError> {
         let mut allowed = self.resource.fetcher.policy().missing_pkce.iter();
@@ -179,9 +190,11 @@ impl Registered {
             let text = format!("{:?} is not registered with the issuer", shown(redirect_uri));
             return Err(OAuthError::new(Kind::Usage, text));
         }
-        let page =
-            self.endpoint("authorization_endpoint", metadata.authorization_endpoint.as_deref())?;
-        let token_endpoint = self.endpoint("token_endpoint", metadata.token_endpoint.as_deref())?;
+        let page = self
+            .issuer
+            .endpoint("authorization_endpoint", metadata.authorization_endpoint.as_deref())?;
+        let token_endpoint =
+            self.issuer.endpoint("token_endpoint", metadata.token_endpoint.as_deref())?;
         let start = Start {
             page,
             issuer,
@@ -193,17 +206,6 @@ impl Registered {
             scopes: self.issuer.scopes(wanted),
         };
         Pending::start(&start)
-    }
-
-    /// A URL of the metadata that is there and may be asked.
-    fn endpoint<'a>(&self, name: &str, url: Option<&'a str>) -> Result<&'a str, OAuthError> {
-        let missing = || {
-            let text = format!("the metadata of {:?} has no {name}", shown(&self.issuer.issuer));
-            OAuthError::new(Kind::Discovery, text)
-        };
-        let url = url.ok_or_else(missing)?;
-        self.issuer.resource.fetcher.guard().check(url)?;
-        Ok(url)
     }
 }
 
