@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::redirect::AuthorizationUrl;
 use super::steps::Start;
+use crate::error::excerpt;
 use crate::oauth::error::{Kind, OAuthError, ProviderError};
 use crate::oauth::form;
 use crate::oauth::grant::Granted;
@@ -109,7 +110,7 @@ impl Pending {
             Some(iss) if iss != self.iss => {
                 return mismatch(format!(
                     "the answer comes from {:?}, where {:?} was asked",
-                    shown(iss),
+                    excerpt(iss.as_bytes()),
                     shown(&self.iss)
                 ));
             }
