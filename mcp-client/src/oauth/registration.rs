@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::client_id::{AuthMethod, ClientId};
 use super::discovery::AuthorizationServerMetadata;
 use super::error::{Kind, OAuthError, ProviderError};
-use super::http::{Fetcher, told};
+use super::http::{Fetched, Fetcher, told};
 use super::identity::{ClientMetadata, Identity};
 use super::secret::Secret;
 use super::token::unix_time;
@@ -134,18 +134,49 @@ fn check_document(url: &str) -> Result<(), OAuthError> {
     Err(OAuthError::new(Kind::Usage, text))
 }
 
-/// Registers the client with an issuer. RFC 7591, section 3.
-///
-/// # Errors
-/// When it says no, or answers with something else.
-pub(crate) async fn register(
-    fetcher: &Fetcher,
+/// What a client is registered with.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    pub(crate) client: &'a ClientMetadata,
+    pub(crate) redirect_uris: &'a [String],
+    pub(crate) scopes: &'a Scopes,
+}
+
+impl Request<'_> {
+    /// Registers the client with an issuer. Some of them give no scope that was not registered, and some let none be
+    /// registered that is not their own: where metadata is refused it is tried once more without. RFC 7591,
+    /// section 3.
+    ///
+    /// # Errors
+    /// When it says no, or answers with something else.
+    pub(crate) async fn send(
+        self,
+        fetcher: &Fetcher,
+        issuer: &str,
+        metadata: &AuthorizationServerMetadata,
+        endpoint: &str,
+    ) -> Result<Registration, OAuthError> {
+        let mut told = self.told(metadata);
+        let fetched = fetcher.post_json(endpoint, &told).await?;
+        let answer = read(&fetched, issuer, self.redirect_uris);
+        let is_refused = |error: &OAuthError| error.code() == Some("invalid_client_metadata");
+        if self.scopes.is_empty() || !answer.as_ref().is_err_and(is_refused) {
+            return answer;
+        }
+        if let Some(told) = told.as_object_mut() {
+            told.remove("scope");
+        }
+        let fetched = fetcher.post_json(endpoint, &told).await?;
+        read(&fetched, issuer, self.redirect_uris)
+    }
+}
+
+/// Understands an answer.
+fn read(
+    fetched: &Fetched,
     issuer: &str,
-    endpoint: &str,
-    request: Value,
     redirect_uris: &[String],
 ) -> Result<Registration, OAuthError> {
-    let fetched = fetcher.post_json(endpoint, &request).await?;
     let answer: Option<Answer> = serde_json::from_slice(&fetched.body).ok();
     let what = "the client cannot be registered";
     match answer {
@@ -168,13 +199,13 @@ pub(crate) async fn register(
             })
         }
         _ if fetched.may_pass() => {
-            Err(OAuthError::new(Kind::Exchange, format!("{what}: {}", told(&fetched))))
+            Err(OAuthError::new(Kind::Exchange, format!("{what}: {}", told(fetched))))
         }
         // What came may be a secret.
         Some(_) if fetched.status.is_success() => {
             Err(OAuthError::new(Kind::Protocol, format!("{what}: the answer has no client_id")))
         }
-        _ => Err(OAuthError::new(Kind::Registration, format!("{what}: {}", told(&fetched)))),
+        _ => Err(OAuthError::new(Kind::Registration, format!("{what}: {}", told(fetched)))),
     }
 }
 
@@ -187,34 +218,32 @@ fn method_of(name: &str, what: &str) -> Result<AuthMethod, OAuthError> {
     AuthMethod::parse(name).ok_or_else(unknown)
 }
 
-/// What is told of the client.
-pub(crate) fn request(
-    client: &ClientMetadata,
-    metadata: &AuthorizationServerMetadata,
-    redirect_uris: &[String],
-    scopes: &Scopes,
-) -> Value {
-    let grants = metadata.grant_types_supported.as_deref();
-    let refreshes = grants.is_none_or(|grants| grants.iter().any(|grant| grant == REFRESH));
-    let grants =
-        if refreshes { vec!["authorization_code", REFRESH] } else { vec!["authorization_code"] };
-    let is_web = client.is_web.unwrap_or_else(|| are_of_site(redirect_uris));
-    let methods = metadata.token_endpoint_auth_methods_supported.as_deref();
-    let mut out = json!({
-        "client_name": client.name,
-        "application_type": if is_web { "web" } else { "native" },
-        "redirect_uris": redirect_uris,
-        "grant_types": grants,
-        "response_types": ["code"],
-        "token_endpoint_auth_method": AuthMethod::to_register(methods).as_str(),
-    });
-    if let Some(told) = out.as_object_mut() {
-        if !scopes.is_empty() {
-            told.insert("scope".to_owned(), scopes.to_string().into());
+impl Request<'_> {
+    /// What is told of the client.
+    fn told(self, metadata: &AuthorizationServerMetadata) -> Value {
+        let Self { client, redirect_uris, scopes } = self;
+        let grants = metadata.grant_types_supported.as_deref();
+        let refreshes = grants.is_none_or(|grants| grants.iter().any(|grant| grant == REFRESH));
+        let grants = ["authorization_code", REFRESH];
+        let grants = if refreshes { &grants[..] } else { &grants[..1] };
+        let is_web = client.is_web.unwrap_or_else(|| are_of_site(redirect_uris));
+        let methods = metadata.token_endpoint_auth_methods_supported.as_deref();
+        let mut out = json!({
+            "client_name": client.name,
+            "application_type": if is_web { "web" } else { "native" },
+            "redirect_uris": redirect_uris,
+            "grant_types": grants,
+            "response_types": ["code"],
+            "token_endpoint_auth_method": AuthMethod::to_register(methods).as_str(),
+        });
+        if let Some(told) = out.as_object_mut() {
+            if !scopes.is_empty() {
+                told.insert("scope".to_owned(), scopes.to_string().into());
+            }
+            told.extend(client.other.clone());
         }
-        told.extend(client.other.clone());
+        out
     }
-    out
 }
 
 /// Whether users are sent back to a site, rather than to their own machine.

@@ -28,7 +28,8 @@ pub(crate) fn select(
     chosen
 }
 
-const OFFLINE: &str = "offline_access";
+/// What lets tokens be refreshed, where an issuer has a scope for that.
+pub(crate) const OFFLINE: &str = "offline_access";
 
 #[cfg(test)]
 mod tests {

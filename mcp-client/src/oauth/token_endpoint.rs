@@ -87,8 +87,7 @@ fn read(
     };
     if let Some(provider) = failure(&answer, secrets) {
         let what = format!("{url} gives no token");
-        // A server out of order has decided nothing, whatever it says.
-        let kind = if fetched.may_pass() { Kind::Exchange } else { Kind::Provider };
+        let kind = if passes(&provider, fetched) { Kind::Exchange } else { Kind::Provider };
         return Err(OAuthError::by_provider(kind, &what, provider));
     }
     let token = answer.get("access_token").and_then(Value::as_str);
@@ -102,6 +101,13 @@ fn read(
             Err(OAuthError::new(Kind::Protocol, text))
         }
     }
+}
+
+/// Whether what is wrong may be right the next time.
+fn passes(provider: &ProviderError, fetched: &Fetched) -> bool {
+    let code = &*provider.code;
+    matches!(code, "temporarily_unavailable" | "server_error" | "slow_down")
+        || (fetched.may_pass() && !CODES.contains(&code))
 }
 
 /// What the answer says is wrong.

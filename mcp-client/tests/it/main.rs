@@ -20,9 +20,10 @@ mod listen;
 mod minimal;
 #[cfg(feature = "oauth")]
 mod oauth_calls;
-mod oauth_discovery;
 #[cfg(feature = "oauth")]
 mod oauth_discovery;
+#[cfg(feature = "oauth")]
+mod oauth_endpoint;
 #[cfg(feature = "oauth")]
 mod oauth_http;
 #[cfg(feature = "oauth")]

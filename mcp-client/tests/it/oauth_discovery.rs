@@ -116,6 +116,7 @@ async fn another_resource_ends_it_before_any_issuer_is_asked() {
         provider.on(PRM, "200 OK", &provider.resource(&changes));
         let error = discover(&provider, &[]).await.unwrap_err();
         assert!(error.is_mismatch(), "{resource}: {error}");
+        assert!(error.to_string().contains(&format!("{resource:?}")), "{error}");
     }
     assert!(provider.lines().iter().all(|line| line == PRM));
     assert_eq!(issuer.lines(), [""; 0]);
@@ -154,7 +155,7 @@ async fn the_places_of_an_issuer_with_a_path() {
 // O2: both are shown, and the way out for those who know better.
 #[tokio::test]
 async fn an_issuer_is_who_it_says_it_is() {
-    for slash in ["/", "/x"] {
+    for slash in ["/", "/x", "?q"] {
         let provider = Provider::start().await;
         let found = format!("{}{slash}", provider.origin);
         provider.on(AS, "200 OK", &provider.metadata(&json!({ "issuer": found })));
@@ -207,10 +208,11 @@ async fn answers_are_bounded() {
     let provider = Provider::start().await;
     let long = "x".repeat(mcp_client::Limits::OAUTH_BODY);
     provider.on(PRM, "200 OK", &provider.resource(&json!({ "resource_name": long })));
+    provider.on_text(PRM_ROOT, "200 OK", &" ".repeat(mcp_client::Limits::OAUTH_BODY + 1));
     let error = discover(&provider, &[]).await.unwrap_err();
     assert!(error.is_discovery(), "{error}");
     let cause = std::error::Error::source(&error).unwrap().to_string();
-    assert!(cause.contains("not here") || cause.contains("262144"), "{cause}");
+    assert!(cause.contains("more than 262144 bytes"), "{cause}");
 }
 
 #[tokio::test]

@@ -137,6 +137,25 @@ async fn identities_in_their_order() {
     assert!(provider.asked().iter().all(|asked| !asked.body.contains("secret-id")));
 }
 
+// Some issuers let no scope be registered that is not their own.
+#[tokio::test]
+async fn scopes_that_cannot_be_registered_are_left_out() {
+    let provider = Provider::start().await;
+    provider.on(PRM, "200 OK", &provider.resource(&json!({ "scopes_supported": ["a"] })));
+    let refused = json!({ "error": "invalid_client_metadata", "error_description": "scope" });
+    provider.once(REGISTER, "400 Bad Request", &refused);
+    registered(&provider.fetcher(), &dynamic()).await.unwrap();
+    let asked = provider.asked();
+    let told = asked.iter().filter(|asked| asked.line == REGISTER).map(|asked| asked.json());
+    let told = told.collect::<Vec<_>>();
+    assert_eq!(told.len(), 2);
+    assert_eq!((&told[0]["scope"], told[1].get("scope")), (&json!("a"), None));
+
+    provider.on(REGISTER, "400 Bad Request", &refused);
+    assert!(registered(&provider.fetcher(), &dynamic()).await.unwrap_err().is_registration());
+    assert_eq!(provider.lines().iter().filter(|line| *line == REGISTER).count(), 4);
+}
+
 // O13.
 #[tokio::test]
 async fn an_identity_stays_with_its_issuer() {

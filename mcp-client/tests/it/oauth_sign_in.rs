@@ -108,6 +108,23 @@ async fn each_sign_in_is_another() {
     assert!(one.receive(&back).unwrap_err().is_mismatch());
 }
 
+// O2: who may call themselves otherwise is held to that.
+#[tokio::test]
+async fn an_issuer_of_another_name_answers_by_that() {
+    let provider = Provider::start().await;
+    let found = format!("{}/", provider.origin);
+    provider.on(AS, "200 OK", &provider.metadata(&json!({ "issuer": found })));
+    let policy = Policy::new().danger_accept_issuer(&provider.origin, &found);
+    let fetcher = provider.builder().build_fetcher(policy).unwrap();
+    for (iss, expected) in [(&found, true), (&provider.origin, false)] {
+        let registered = registered(&fetcher, &dynamic()).await.unwrap();
+        assert_eq!(registered.registration().issuer, provider.origin);
+        let pending = registered.sign_in(REDIRECT, &Scopes::default()).unwrap();
+        let back = format!("code=c&state={}&iss={iss}", pending.url().state());
+        assert_eq!(pending.receive(&back).is_ok(), expected, "{iss}");
+    }
+}
+
 // Whatever is wrong, no code goes to any token endpoint, and nothing of a stranger is shown.
 #[tokio::test]
 async fn who_answers_is_who_was_asked() {
@@ -279,6 +296,7 @@ async fn scopes_are_those_that_are_needed() {
         let registered = identified.register(&dynamic(), &uris, &before).await.unwrap();
         let pending = registered.sign_in(REDIRECT, &before).unwrap();
         assert_eq!(param(&pending, "scope").as_deref(), expected);
+        assert_eq!(param(&pending, "prompt").as_deref(), expected.map(|_| "consent"));
         assert_eq!(pending.requested(), Scopes::parse(expected.unwrap_or_default()));
     }
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::lenient::lenient;
 use super::worse;
+use crate::error::excerpt;
 use crate::oauth::error::{Kind, OAuthError};
 use crate::oauth::http::{Fetcher, told};
 use crate::oauth::url::{issuer_urls, shown};
@@ -120,7 +121,7 @@ fn checked(
     let text = format!(
         "the metadata of {:?} says that it is of {:?}. If that is as it should be, `danger_accept_issuer` accepts it",
         shown(issuer),
-        shown(found)
+        excerpt(found.as_bytes())
     );
     Err(OAuthError::new(Kind::Mismatch, text))
 }

@@ -3,6 +3,7 @@
 use mcp_transport::auth::{Challenge, ProtectedResourceMetadata, metadata_urls};
 
 use super::worse;
+use crate::error::excerpt;
 use crate::oauth::error::{Kind, OAuthError};
 use crate::oauth::http::{Fetcher, told};
 use crate::oauth::url::{covers, shown};
@@ -77,7 +78,7 @@ fn checked(
         let text = format!(
             "the metadata at {} is of {:?}, which does not cover {:?}",
             shown(url),
-            shown(&metadata.resource),
+            excerpt(metadata.resource.as_bytes()),
             shown(server)
         );
         return Err(OAuthError::new(Kind::Mismatch, text));

@@ -5,12 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use super::redirect::AuthorizationUrl;
 use super::steps::Start;
+use crate::error::excerpt;
 use crate::oauth::error::{Kind, OAuthError, ProviderError};
 use crate::oauth::form;
 use crate::oauth::grant::Granted;
 use crate::oauth::http::Fetcher;
 use crate::oauth::pkce::{challenge, random};
 use crate::oauth::registration::Registration;
+use crate::oauth::scopes::OFFLINE;
 use crate::oauth::secret::Secret;
 use crate::oauth::token_endpoint::TokenEndpoint;
 use crate::oauth::url::shown;
@@ -53,6 +55,10 @@ impl Pending {
         ];
         if !requested.is_empty() {
             params.push(("scope", &requested));
+        }
+        if start.scopes.contains(OFFLINE) {
+            // Without it the scope has to be passed over. OpenID Connect Core 1.0, section 11.
+            params.push(("prompt", "consent"));
         }
         let url = form::with_params(start.page, params);
         Ok(Self {
@@ -104,7 +110,7 @@ impl Pending {
             Some(iss) if iss != self.iss => {
                 return mismatch(format!(
                     "the answer comes from {:?}, where {:?} was asked",
-                    shown(iss),
+                    excerpt(iss.as_bytes()),
                     shown(&self.iss)
                 ));
             }

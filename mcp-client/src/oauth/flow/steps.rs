@@ -7,8 +7,8 @@ use crate::oauth::discovery::{AuthorizationServerMetadata, find_issuer, find_res
 use crate::oauth::error::{Kind, OAuthError};
 use crate::oauth::http::Fetcher;
 use crate::oauth::identity::Identity;
-use crate::oauth::registration::{Registration, Way, register, request};
-use crate::oauth::scopes::{challenged, select};
+use crate::oauth::registration::{Registration, Request, Way};
+use crate::oauth::scopes::{OFFLINE, challenged, select};
 use crate::oauth::url::{Url, shown};
 
 impl Fetcher {
@@ -101,10 +101,10 @@ impl Identified {
             Way::Register(endpoint, client) => {
                 let basic = self.resource.metadata.scopes_supported.iter().flatten();
                 let mut scopes = self.scopes(wanted);
-                scopes.extend(basic.filter(|scope| *scope != "offline_access"));
-                let request = request(client, &self.metadata, redirect_uris, &scopes);
+                scopes.extend(basic.filter(|scope| *scope != OFFLINE));
+                let request = Request { client, redirect_uris, scopes: &scopes };
                 let fetcher = &self.resource.fetcher;
-                register(fetcher, &self.issuer, endpoint, request, redirect_uris).await?
+                request.send(fetcher, &self.issuer, &self.metadata, endpoint).await?
             }
         };
         self.with_registration(registration)
@@ -134,6 +134,17 @@ impl Identified {
         let mut all = wanted.clone();
         all.extend(self.resource.challenged.iter());
         select(&all, &self.resource.metadata, &self.metadata)
+    }
+
+    /// A URL of the metadata that is there and may be asked.
+    fn endpoint<'a>(&self, name: &str, url: Option<&'a str>) -> Result<&'a str, OAuthError> {
+        let missing = || {
+            let text = format!("the metadata of {:?} has no {name}", shown(&self.issuer));
+            OAuthError::new(Kind::Discovery, text)
+        };
+        let url = url.ok_or_else(missing)?;
+        self.resource.fetcher.guard().check(url)?;
+        Ok(url)
     }
 
     /// Specification: Authorization Code Protection.
@@ -179,9 +190,11 @@ impl Registered {
             let text = format!("{:?} is not registered with the issuer", shown(redirect_uri));
             return Err(OAuthError::new(Kind::Usage, text));
         }
-        let page =
-            self.endpoint("authorization_endpoint", metadata.authorization_endpoint.as_deref())?;
-        let token_endpoint = self.endpoint("token_endpoint", metadata.token_endpoint.as_deref())?;
+        let page = self
+            .issuer
+            .endpoint("authorization_endpoint", metadata.authorization_endpoint.as_deref())?;
+        let token_endpoint =
+            self.issuer.endpoint("token_endpoint", metadata.token_endpoint.as_deref())?;
         let start = Start {
             page,
             issuer,
@@ -193,17 +206,6 @@ impl Registered {
             scopes: self.issuer.scopes(wanted),
         };
         Pending::start(&start)
-    }
-
-    /// A URL of the metadata that is there and may be asked.
-    fn endpoint<'a>(&self, name: &str, url: Option<&'a str>) -> Result<&'a str, OAuthError> {
-        let missing = || {
-            let text = format!("the metadata of {:?} has no {name}", shown(&self.issuer.issuer));
-            OAuthError::new(Kind::Discovery, text)
-        };
-        let url = url.ok_or_else(missing)?;
-        self.issuer.resource.fetcher.guard().check(url)?;
-        Ok(url)
     }
 }
 

@@ -6,11 +6,13 @@ use serde_json::json;
 
 use crate::support::provider::{AS, PRM, Provider, REGISTER, TOKEN};
 use crate::support::sign_in::{self, Is, REDIRECT, dynamic, granted, registered};
+use crate::support::{Log, hear};
 
 // Nothing that is secret can be seen of anything that can be seen.
 #[tokio::test]
 async fn secrets_do_not_show() {
-    let provider = Provider::start().await;
+    let (log, provider) = (Log::default(), Provider::start().await);
+    let _hearing = hear(log.clone());
     provider.on(
         REGISTER,
         "201 Created",
@@ -61,6 +63,7 @@ async fn secrets_do_not_show() {
     provider.on(REGISTER, "201 Created", &json!({ "client_secret": "s3cret-client" }));
     let error = sign_in::registered(&fetcher, &dynamic()).await.unwrap_err();
     seen += &format!("{error} {error:?}");
+    seen += &log.lines().join(" ");
     for secret in ["s3cret", &state, &verifier] {
         assert!(!seen.contains(secret), "{secret} in {seen}");
     }
@@ -100,7 +103,7 @@ async fn refreshed_tokens() {
 async fn failures_of_the_token_endpoint() {
     let provider = Provider::start().await;
     let granted = granted(&provider).await;
-    let table: [(&str, &str, Is, &str); 8] = [
+    let table: [(&str, &str, Is, &str); 11] = [
         (
             "400 Bad Request",
             r#"{"error":"invalid_grant","error_description":"it is over"}"#,
@@ -122,6 +125,19 @@ async fn failures_of_the_token_endpoint() {
         ),
         ("503 Service Unavailable", "<html>", OAuthError::is_transport, "503"),
         ("500 Internal Server Error", "{}", OAuthError::is_transport, "500"),
+        (
+            "503 Service Unavailable",
+            r#"{"error":"overloaded"}"#,
+            OAuthError::is_transport,
+            "overloaded",
+        ),
+        (
+            "400 Bad Request",
+            r#"{"error":"temporarily_unavailable"}"#,
+            OAuthError::is_transport,
+            "temp",
+        ),
+        ("500 Oops", r#"{"error":"invalid_grant"}"#, OAuthError::is_invalid_grant, "invalid_grant"),
         (
             "200 OK",
             "{}",
