@@ -11,6 +11,8 @@ use mcp_transport::schema::Faults;
 use mcp_types::{CallToolResult, ContentBlock, ErrorObject, InputRequired, RequestId};
 
 use crate::limits::Limits;
+#[cfg(feature = "oauth")]
+use crate::oauth::OAuthError;
 
 /// Any error, as tower and hyper have it.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
@@ -79,6 +81,9 @@ pub(crate) enum Kind {
     /// A tool that failed where its structured content is wanted.
     Tool(CallToolResult),
     Protocol(Fault),
+    /// No access token for the server.
+    #[cfg(feature = "oauth")]
+    OAuth,
     TooLarge {
         what: &'static str,
         limit: usize,
@@ -227,6 +232,8 @@ impl Error {
             Kind::Layer => "layer",
             Kind::Tool(_) => "tool_error",
             Kind::Redirect { .. } | Kind::Protocol(_) => "protocol",
+            #[cfg(feature = "oauth")]
+            Kind::OAuth => "auth",
             Kind::TooLarge { .. } => "too_large",
         }
     }
@@ -271,10 +278,20 @@ impl Error {
         matches!(self.0.kind, Kind::Layer)
     }
 
-    /// The server wants other credentials: status 401 or 403. See
-    /// [`www_authenticate`](Self::www_authenticate).
+    /// The server wants other credentials: status 401 or 403, see
+    /// [`www_authenticate`](Self::www_authenticate); or there is no access token for it.
     pub fn is_auth(&self) -> bool {
+        #[cfg(feature = "oauth")]
+        if matches!(self.0.kind, Kind::OAuth) {
+            return true;
+        }
         matches!(self.status(), Some(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
+    }
+
+    /// Why there is no access token for the server, if that is what is wrong.
+    #[cfg(feature = "oauth")]
+    pub fn oauth(&self) -> Option<&OAuthError> {
+        self.0.source.as_ref()?.downcast_ref()
     }
 
     /// The JSON-RPC error, if the server answered with one, whatever the status.
@@ -375,6 +392,8 @@ impl fmt::Display for Error {
                 write!(f, "the tool failed: {}", excerpt(text.as_bytes()))
             }
             Kind::Protocol(fault) => fault.fmt(f, status),
+            #[cfg(feature = "oauth")]
+            Kind::OAuth => f.write_str("there is no access token for the server"),
             Kind::TooLarge { what, limit } => write!(f, "{what} is longer than {limit} bytes"),
         }
     }

@@ -122,6 +122,8 @@
 //!
 //! `proxy`: requests go through the proxy that the environment names, or one that is set.
 //!
+//! `oauth`: access tokens for servers that want them. To be built it wants a C compiler.
+//!
 //! `validation`, which brings as many crates as all the rest: structured results are checked against the output schemas of their tools, as far as lists have told of them. What is too large or too deep to be checked, such
 //! as more than 16 MiB or 200,000 values, is refused.
 //!
@@ -158,6 +160,8 @@ mod listen;
 mod listener;
 pub mod manual;
 mod messages;
+#[cfg(feature = "oauth")]
+pub mod oauth;
 mod outgoing;
 mod pages;
 mod pipe;

@@ -57,6 +57,10 @@ impl Limits {
     /// 5 redirects followed for one request, as browsers' `fetch` implementations for servers do. Not
     /// configurable.
     pub const REDIRECTS: usize = 5;
+    /// 8 requests with one token or another are made for one: a renewed one, that of a sign-in and those with more scopes,
+    /// and what other calls got meanwhile. Not configurable.
+    #[cfg(feature = "oauth")]
+    pub const TOKENS: usize = 8;
     /// 64 pages of tools read to find the one whose headers were refused: with pages of 100 tools, far
     /// above any list in use. Not configurable.
     pub const REFRESH_PAGES: usize = 64;
@@ -101,6 +105,19 @@ impl Limits {
     /// 30 s between the pings of a busy HTTP/2 connection, and before TCP probes an idle one: finds out
     /// peers that vanished well before a call's time is up. Not configurable.
     pub const PROBE_AFTER: Duration = Duration::from_secs(30);
+    /// 256 KiB of an answer on the way to an access token: metadata of large providers have some 10 KiB. Not configurable.
+    #[cfg(feature = "oauth")]
+    pub const OAUTH_BODY: usize = 256 * 1024;
+    /// 30 s for one request on the way to an access token, with its answer. Not configurable.
+    #[cfg(feature = "oauth")]
+    pub const OAUTH_TIME: Duration = Duration::from_secs(30);
+    /// 8 authorization servers of one resource are looked at: one is customary. Not configurable.
+    #[cfg(feature = "oauth")]
+    pub const OAUTH_ISSUERS: usize = 8;
+    /// 16 origins to which connections are kept on the way to an access token: a server and its authorization server are
+    /// two. Not configurable.
+    #[cfg(feature = "oauth")]
+    pub const OAUTH_ORIGINS: usize = 16;
 }
 
 impl Default for Limits {

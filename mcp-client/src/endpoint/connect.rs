@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use http_body_util::Full;
+use hyper_util::client::legacy::connect::dns::GaiResolver;
 use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 use hyper_util::client::legacy::{Client, Error as PoolError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -29,7 +30,12 @@ where
 
 /// Plain TCP.
 pub(crate) fn tcp() -> HttpConnector {
-    let mut connector = HttpConnector::new();
+    tcp_with(GaiResolver::new())
+}
+
+/// The same, where `resolver` says what names mean.
+pub(super) fn tcp_with<R>(resolver: R) -> HttpConnector<R> {
+    let mut connector = HttpConnector::new_with_resolver(resolver);
     // Without this the last piece of a request waits for the acknowledgement of the one before, 40 ms.
     connector.set_nodelay(true);
     connector.set_keepalive(Some(Limits::PROBE_AFTER));

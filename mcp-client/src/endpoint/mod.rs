@@ -1,5 +1,7 @@
 //! `Endpoint`: where messages are posted to.
 
+#[cfg(feature = "oauth")]
+mod authorize;
 mod connect;
 mod dial;
 mod network;
@@ -12,10 +14,13 @@ mod setters;
 mod tls;
 #[cfg(unix)]
 mod unix;
+#[cfg(feature = "oauth")]
+mod vetted;
 #[cfg(feature = "proxy")]
 mod via;
 
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -26,37 +31,77 @@ use mcp_transport::media;
 
 pub(crate) use connect::pool;
 pub(crate) use network::Network;
+#[cfg(all(test, feature = "oauth", feature = "proxy"))]
+pub(crate) use proxy::Proxies;
+#[cfg(feature = "oauth")]
+pub(crate) use service::Sent;
 pub(crate) use service::{HttpService, ReplyBody, Tower};
+#[cfg(feature = "oauth")]
+pub(crate) use vetted::Vet;
 
 use crate::body::skip;
 use crate::deadline::Deadline;
 use crate::error::{Error, Kind};
 use crate::headers::ExtraHeaders;
 use crate::limits::Limits;
+#[cfg(feature = "oauth")]
+use crate::oauth::Keeper;
 
 /// One MCP endpoint, how it is reached, and what every request to it says.
 pub(crate) struct Endpoint {
     uri: Uri,
     /// The protocol's constants and the client's own headers.
     headers: HeaderMap,
-    service: Box<dyn HttpService>,
+    service: Arc<dyn HttpService>,
     /// How the address is told, where the URL alone does not say it.
     shown: Option<Box<str>>,
+    /// Has the access token for it.
+    #[cfg(feature = "oauth")]
+    keeper: Option<Keeper>,
 }
+
+/// Makes the headers of one request.
+pub(crate) type Headers<'a> = dyn Fn() -> Result<HeaderMap, Error> + Send + Sync + 'a;
 
 impl Endpoint {
     pub(crate) fn new(uri: Uri, extra: &ExtraHeaders, service: Box<dyn HttpService>) -> Self {
+        let service = service.into();
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media::JSON));
         headers.insert(ACCEPT, HeaderValue::from_static(media::ACCEPT_BOTH));
         extra.apply(&mut headers);
-        Self { uri, headers, service, shown: None }
+        Self {
+            uri,
+            headers,
+            service,
+            shown: None,
+            #[cfg(feature = "oauth")]
+            keeper: None,
+        }
     }
 
     /// The same at an address that is told in this way.
     #[cfg(unix)]
     pub(crate) fn shown_as(self, shown: String) -> Self {
         Self { shown: Some(shown.into()), ..self }
+    }
+
+    /// The HTTP below, for other requests than calls.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn service(&self) -> Arc<dyn HttpService> {
+        Arc::clone(&self.service)
+    }
+
+    /// The same with the tokens that `keeper` has.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn kept_by(self, keeper: Keeper) -> Self {
+        Self { keeper: Some(keeper), ..self }
+    }
+
+    /// What has the access token for it.
+    #[cfg(feature = "oauth")]
+    pub(crate) const fn keeper(&self) -> Option<&Keeper> {
+        self.keeper.as_ref()
     }
 
     /// The headers that every request begins with.
@@ -69,14 +114,29 @@ impl Endpoint {
         self.shown.as_deref().map_or_else(|| shown(&self.uri), str::to_owned)
     }
 
-    /// Posts `body` and follows redirects of the same origin that keep it. `headers` is asked once for
-    /// each request.
+    /// Posts `body`, with an access token where there is one to be had, and follows redirects of the same origin that
+    /// keep it. `headers` is asked once for each request.
     ///
     /// # Errors
-    /// When there is no response in time, or it redirects elsewhere.
+    /// When there is no response in time, or it redirects elsewhere, or there is no access token.
     pub(crate) async fn post(
         &self,
-        headers: &(dyn Fn() -> Result<HeaderMap, Error> + Send + Sync),
+        headers: &Headers<'_>,
+        body: &Bytes,
+        deadline: &mut Deadline,
+    ) -> Result<Response<ReplyBody>, Error> {
+        #[cfg(feature = "oauth")]
+        if let Some(keeper) = &self.keeper {
+            // Boxed, so that calls without it are no larger.
+            return Box::pin(authorize::post(self, keeper, headers, body, deadline)).await;
+        }
+        self.send(headers, body, deadline).await
+    }
+
+    /// Posts `body` as it is.
+    async fn send(
+        &self,
+        headers: &Headers<'_>,
         body: &Bytes,
         deadline: &mut Deadline,
     ) -> Result<Response<ReplyBody>, Error> {

@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 use std::path::PathBuf;
+#[cfg(feature = "oauth")]
+use std::sync::Arc;
 
 use http::Uri;
 use http::uri::Scheme;
@@ -15,12 +17,14 @@ use super::proxy::{Proxies, Proxy};
 use super::tls::Tls;
 #[cfg(unix)]
 use super::unix::UnixConnector;
+#[cfg(feature = "oauth")]
+use super::vetted::{Vet, vetted_tcp};
 use super::{Endpoint, HttpService};
 use crate::error::{BoxError, Error};
 use crate::headers::ExtraHeaders;
 
 /// What connections are made of.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Network {
     /// HTTP/2 and nothing else.
     pub(crate) http2: bool,
@@ -31,6 +35,9 @@ pub(crate) struct Network {
     pub(crate) proxies: Proxies,
     #[cfg(feature = "tls")]
     pub(crate) tls: Tls,
+    /// Looks at the addresses that names stand for.
+    #[cfg(feature = "oauth")]
+    pub(crate) vet: Option<Arc<dyn Vet>>,
 }
 
 impl Network {
@@ -60,7 +67,23 @@ impl Network {
         false
     }
 
-    fn pool(&self, uri: &Uri) -> Result<Box<dyn HttpService>, Error> {
+    /// The same for hosts that strangers name, where `vet` looks at what their names stand for. Where a proxy looks names
+    /// up, it alone can do that. The environment is asked now.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn vetted(&self, vet: Arc<dyn Vet>) -> Self {
+        let mut vetted = Self { vet: Some(vet), ..self.clone() };
+        #[cfg(feature = "proxy")]
+        vetted.proxies.settle();
+        #[cfg(not(feature = "proxy"))]
+        let _ = &mut vetted;
+        vetted
+    }
+
+    /// Connections for `uri`.
+    ///
+    /// # Errors
+    /// As of [`endpoint`](Self::endpoint).
+    pub(crate) fn pool(&self, uri: &Uri) -> Result<Box<dyn HttpService>, Error> {
         #[cfg(not(feature = "tls"))]
         if is_https(uri) {
             let what = "https:// needs the feature `tls`, or a connector with TLS";
@@ -73,6 +96,10 @@ impl Network {
         #[cfg(feature = "proxy")]
         if let Some(proxy) = self.proxies.of(uri)? {
             return self.pool_through(proxy, uri);
+        }
+        #[cfg(feature = "oauth")]
+        if let Some(vet) = &self.vet {
+            return self.pool_over(vetted_tcp(vet), uri);
         }
         self.pool_over(tcp(), uri)
     }
@@ -98,9 +125,12 @@ impl Network {
         let dial = if is_https(proxy.uri()) { self.dial_secured()? } else { Dial::new(tcp()) };
         // What the proxy cannot read, or might not forward as it is, goes through a tunnel.
         let forwards = !is_https(uri) && !self.http2;
-        match proxy.through(dial, forwards) {
-            (via, None) => self.pool_over(via, uri),
-            (via, Some(credentials)) => Ok(Box::new(credentials.with(self.pool_over(via, uri)?))),
+        let (via, credentials) = proxy.through(dial, forwards);
+        #[cfg(feature = "oauth")]
+        let via = via.vetted(self.vet.clone());
+        match credentials {
+            None => self.pool_over(via, uri),
+            Some(credentials) => Ok(Box::new(credentials.with(self.pool_over(via, uri)?))),
         }
     }
 

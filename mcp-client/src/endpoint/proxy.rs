@@ -12,7 +12,7 @@ use super::{authority_fault, dial::Dial};
 use crate::error::Error;
 
 /// Where it is said which proxy to take.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) enum Proxies {
     /// In the variables of this process, at the time when the client is built.
     #[default]
@@ -39,7 +39,24 @@ impl Proxies {
     }
 }
 
+#[cfg(feature = "oauth")]
+impl Proxies {
+    /// This one for every address.
+    #[cfg(test)]
+    pub(crate) fn only(url: &str) -> Self {
+        Self::Given(Proxy::parse(url).expect("tests name proxies that there are"))
+    }
+
+    /// Asks the environment now, and not again.
+    pub(crate) fn settle(&mut self) {
+        if matches!(self, Self::Environment) {
+            *self = Self::Variables(Variables::of_process());
+        }
+    }
+}
+
 /// The customary variables. Their values may hold passwords.
+#[derive(Clone)]
 pub(crate) struct Variables {
     http: Option<String>,
     https: Option<String>,

@@ -14,6 +14,7 @@ use rustls_platform_verifier::Verifier;
 use crate::error::{BoxError, Error};
 
 /// Whom to trust, and as whom to appear.
+#[derive(Clone)]
 pub(crate) enum Tls {
     /// What the system trusts, and these roots.
     System(Vec<CertificateDer<'static>>),

@@ -2,7 +2,10 @@
 
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
+#[cfg(feature = "oauth")]
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -15,6 +18,8 @@ use tower_service::Service;
 
 use super::dial::{Dial, Stream};
 use super::service::{HttpService, Sent};
+#[cfg(feature = "oauth")]
+use super::vetted::{Vet, vetted};
 use crate::error::BoxError;
 
 /// Makes connections through one proxy.
@@ -25,7 +30,12 @@ pub(crate) enum Via {
     /// To the server, by CONNECT.
     Tunnel(Tunnel<Dial>),
     /// To the server, by SOCKS 5.
-    Socks { socks: SocksV5<Dial>, looks_up: bool },
+    Socks {
+        socks: SocksV5<Dial>,
+        looks_up: bool,
+        #[cfg(feature = "oauth")]
+        vet: Option<Arc<dyn Vet>>,
+    },
 }
 
 impl Via {
@@ -53,7 +63,21 @@ impl Via {
             Some((user, password)) => socks.with_auth(user.to_owned(), password.to_owned()),
             None => socks,
         };
-        Self::Socks { socks, looks_up }
+        Self::Socks {
+            socks,
+            looks_up,
+            #[cfg(feature = "oauth")]
+            vet: None,
+        }
+    }
+
+    /// The same where `vet` looks at the addresses that are looked up here.
+    #[cfg(feature = "oauth")]
+    pub(super) fn vetted(self, vet: Option<Arc<dyn Vet>>) -> Self {
+        match self {
+            Self::Socks { socks, looks_up, .. } => Self::Socks { socks, looks_up, vet },
+            other => other,
+        }
     }
 }
 
@@ -74,9 +98,16 @@ impl Service<Uri> for Via {
             Self::Tunnel(mut tunnel) => {
                 Box::pin(async move { Ok(tunnel.call(with_port(&target)?).await?) })
             }
-            Self::Socks { mut socks, looks_up } => Box::pin(async move {
+            #[cfg(feature = "oauth")]
+            Self::Socks { mut socks, looks_up: false, vet: Some(vet) } => Box::pin(async move {
                 let target = with_port(&target)?;
-                let target = if looks_up { target } else { looked_up(&target).await? };
+                let found = lookup(&target).await?;
+                let passed = vetted(&*vet, target.host().unwrap_or_default(), found)?;
+                Ok(socks.call(first(passed.into_iter())?).await?)
+            }),
+            Self::Socks { mut socks, looks_up, .. } => Box::pin(async move {
+                let target = with_port(&target)?;
+                let target = if looks_up { target } else { first(lookup(&target).await?)? };
                 Ok(socks.call(target).await?)
             }),
         }
@@ -91,10 +122,13 @@ fn with_port(target: &Uri) -> Result<Uri, BoxError> {
     Ok(format!("{scheme}://{}:{port}/", target.host().unwrap_or_default()).parse()?)
 }
 
-/// The first address of a host. Below, it would be looked for in a way that blocks.
-async fn looked_up(target: &Uri) -> Result<Uri, BoxError> {
+/// The addresses of a host. Below, they would be looked for in a way that blocks.
+async fn lookup(target: &Uri) -> io::Result<impl Iterator<Item = SocketAddr>> {
     let authority = target.authority().map_or("", |authority| authority.as_str());
-    let mut found = tokio::net::lookup_host(authority).await?;
+    tokio::net::lookup_host(authority).await
+}
+
+fn first(mut found: impl Iterator<Item = SocketAddr>) -> Result<Uri, BoxError> {
     let address = found.next().ok_or_else(|| io::Error::other("the host has no address"))?;
     Ok(format!("http://{address}/").parse()?)
 }

@@ -2,6 +2,7 @@
 //!
 //! - [Calls](calls): what is set on one, how it ends, lists, structured results, layers, repetitions.
 //! - [Connections](connections): TLS, proxies, Unix sockets, versions of HTTP.
+//! - [Signing in](oauth): servers that want an access token (feature `oauth`).
 //! - [Input](input): servers that ask before they can finish.
 //! - [Subscriptions](subscriptions): hearing of changes.
 //! - [Caching](caching): what is remembered, and for how long.
@@ -13,4 +14,6 @@ pub mod calls;
 pub mod connections;
 pub mod errors;
 pub mod input;
+#[cfg(feature = "oauth")]
+pub mod oauth;
 pub mod subscriptions;

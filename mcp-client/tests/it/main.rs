@@ -18,6 +18,24 @@ mod layers;
 mod limits;
 mod listen;
 mod minimal;
+#[cfg(feature = "oauth")]
+mod oauth_calls;
+#[cfg(feature = "oauth")]
+mod oauth_discovery;
+#[cfg(feature = "oauth")]
+mod oauth_endpoint;
+#[cfg(feature = "oauth")]
+mod oauth_http;
+#[cfg(feature = "oauth")]
+mod oauth_keeping;
+#[cfg(feature = "oauth")]
+mod oauth_registration;
+#[cfg(feature = "oauth")]
+mod oauth_secrets;
+#[cfg(feature = "oauth")]
+mod oauth_sign_in;
+#[cfg(feature = "oauth")]
+mod oauth_store;
 mod pages;
 mod pipe;
 #[cfg(feature = "proxy")]

@@ -43,7 +43,7 @@ pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
 impl Log {
     /// All so far.
-    #[cfg(feature = "proxy")]
+    #[cfg(any(feature = "oauth", feature = "proxy"))]
     pub(crate) fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
