@@ -3,6 +3,7 @@
 //! None of it is shared with the server and the client of this project.
 
 pub(crate) mod exchange;
+pub(crate) mod h2;
 pub(crate) mod http;
 pub(crate) mod json;
 pub(crate) mod line;
@@ -10,6 +11,7 @@ pub(crate) mod log;
 pub(crate) mod message;
 pub(crate) mod record;
 pub(crate) mod sse;
+pub(crate) mod tls;
 
 pub(crate) use exchange::{Open, Reply};
 pub(crate) use http::{Head, Post};
