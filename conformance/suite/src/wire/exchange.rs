@@ -42,6 +42,12 @@ impl Reply {
         Ok(reply)
     }
 
+    /// Whether nothing more can be sent on the connection it came over.
+    pub(crate) fn closes(&self) -> bool {
+        let connection = self.head.as_ref().and_then(|head| head.get("Connection"));
+        connection.is_some_and(|it| it.to_ascii_lowercase().contains("close"))
+    }
+
     fn take_messages(&mut self) {
         if self.head.as_ref().is_some_and(|head| head.media_type() == "text/event-stream") {
             self.events = Events::default().push(&self.body);

@@ -8,6 +8,8 @@ use h2::{Ping, PingPong, Reason, RecvStream};
 use http::{HeaderName, HeaderValue, Method, Request};
 use tokio::time::timeout;
 
+pub(crate) use super::frames::Frame;
+use super::frames::{Frames, Tap};
 use super::http::{Head, Io, Post};
 use super::log::Log;
 use crate::verdict::Stop;
@@ -16,6 +18,7 @@ use crate::verdict::Stop;
 pub(crate) struct H2 {
     requests: SendRequest<Bytes>,
     pings: Option<PingPong>,
+    frames: Frames,
     log: Log,
     patience: Duration,
 }
@@ -23,13 +26,15 @@ pub(crate) struct H2 {
 impl H2 {
     /// Begins HTTP/2 without having asked, unless it was over TLS.
     pub(crate) async fn over(io: Box<dyn Io>, log: &Log, patience: Duration) -> Result<Self, Stop> {
+        let frames = Frames::default();
+        let io = Tap::new(io, frames.clone());
         let handshake = timeout(patience, Builder::new().enable_push(false).handshake(io)).await;
         let handshake = handshake.map_err(|_| Stop::silent(patience))?;
         let (requests, mut connection) = handshake.map_err(lost)?;
         let pings = connection.ping_pong();
         // It ends by itself, once there is no stream and no handle left, and tells the peer of those that were dropped.
         tokio::spawn(connection);
-        Ok(Self { requests, pings, log: log.clone(), patience })
+        Ok(Self { requests, pings, frames, log: log.clone(), patience })
     }
 
     /// Sends a request, and reads the head of what comes back. Dropping that resets the stream.
@@ -56,6 +61,11 @@ impl H2 {
         Ok(Stream { head, body, log, patience })
     }
 
+    /// The frames that have arrived so far.
+    pub(crate) fn frames(&self) -> Vec<Frame> {
+        self.frames.all()
+    }
+
     /// Sends a ping, and waits until it is acknowledged.
     pub(crate) async fn ping(&mut self) -> Result<(), Stop> {
         let Some(pings) = &mut self.pings else { return Ok(()) };
@@ -75,6 +85,11 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
+    /// Its number.
+    pub(crate) fn id(&self) -> u32 {
+        self.body.stream_id().as_u32()
+    }
+
     /// The next piece of the body; nothing at its end.
     pub(crate) async fn piece(&mut self) -> Result<Option<Vec<u8>>, Stop> {
         match timeout(self.patience, self.body.data()).await {

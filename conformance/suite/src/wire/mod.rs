@@ -3,6 +3,7 @@
 //! None of it is shared with the server and the client of this project.
 
 pub(crate) mod exchange;
+mod frames;
 pub(crate) mod h2;
 pub(crate) mod http;
 pub(crate) mod json;
