@@ -361,13 +361,9 @@ impl Connection {
 
     /// Reads more; whether there was any.
     async fn fill(&mut self) -> Result<bool, Stop> {
-        let mut buffer = [0; 16 * 1024];
-        match timeout(self.patience, self.io.read(&mut buffer)).await {
-            Ok(Ok(0)) => Ok(false),
-            Ok(Ok(length)) => {
-                self.rest.extend(buffer.iter().take(length));
-                Ok(true)
-            }
+        self.rest.reserve(16 * 1024);
+        match timeout(self.patience, self.io.read_buf(&mut self.rest)).await {
+            Ok(Ok(length)) => Ok(length > 0),
             Ok(Err(error)) => Err(Stop::lost(format!("the connection broke off: {error}"))),
             Err(_) => Err(Stop::silent(self.patience)),
         }
