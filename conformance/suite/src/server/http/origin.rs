@@ -6,13 +6,12 @@ use serde_json::{Value, json};
 
 use super::endpoint::refused_or_warned;
 use super::judge::{Of as _, answered, forbidden, mismatch, refused, refused_by, served};
-use super::{UNKNOWN_METHOD, UNSUPPORTED, discover, each};
+use super::{UNKNOWN_METHOD, UNSUPPORTED, alive, discover, each};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
 use crate::verdict::{Stop, Verdict, expect};
-use crate::wire::http::Connection;
 use crate::wire::message::META_VERSION;
-use crate::wire::{Message, Post, Reply};
+use crate::wire::{Message, Post};
 
 pub(in crate::server) const CHECKS: &[Check] = &[
     server_check!("server-http-origin-foreign", Http, foreign),
@@ -228,17 +227,13 @@ async fn bind(cx: Cx) -> Verdict {
     if !endpoint.is_loopback() || others.is_empty() {
         return Err(Stop::skip("the server is not on loopback, or there is no other address"));
     }
+    alive(&cx).await?;
     let port = endpoint.port().parse().unwrap_or_default();
     for address in others {
-        let address = SocketAddr::new(address, port);
-        let io = match tokio::net::TcpStream::connect(address).await {
-            Ok(io) => io,
-            Err(_) => continue,
-        };
-        // Something else may listen there.
-        let mut connection = Connection::over(Box::new(io), &cx.log, cx.patience);
-        connection.send(&discover(&cx)?.1.encode()).await?;
-        let reply = Reply::read(&mut connection).await;
+        let address = SocketAddr::new(address, port).to_string();
+        let there = cx.of_endpoint(endpoint.at(address.clone()));
+        // Something that speaks otherwise may listen there.
+        let reply = there.ask(&cx.request("server/discover")).await;
         let seen = reply.map(|reply| reply.told()).ok();
         expect(seen.is_none(), format!("nothing at {address}"), seen.unwrap_or_default())?;
     }

@@ -2,14 +2,15 @@
 
 use serde_json::Value;
 
+use super::endpoint::usable_after;
 use super::judge::{Of as _, mismatch, refused_by, served};
 use super::{INVALID_PARAMS, UNKNOWN_METHOD, discover, each, modern_only, serves_before};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
 use crate::verdict::{Stop, Verdict, expect};
+use crate::wire::Message;
 use crate::wire::json::at;
 use crate::wire::message::{META_VERSION, VERSION};
-use crate::wire::{Message, Reply};
 
 pub(in crate::server) const CHECKS: &[Check] = &[
     server_check!("server-http-method-unknown", Http, unknown_methods),
@@ -32,17 +33,8 @@ async fn unknown_methods(cx: Cx) -> Verdict {
     if !matches!(reply.status(), Some(400 | 413 | 431)) {
         refused_by(&reply, &long, 404, UNKNOWN_METHOD).of("a method of 4 KiB")?;
     }
-    if cx.is_http2() { Ok(()) } else { usable_afterwards(&cx).await.of("a discover afterwards") }
-}
-
-async fn usable_afterwards(cx: &Cx) -> Verdict {
-    let mut connection = cx.connect().await?;
-    connection.send(&cx.post(&cx.request("unknown/method"))?.encode()).await?;
-    if Reply::read(&mut connection).await?.closes() {
-        return Ok(());
-    }
-    connection.send(&discover(cx)?.1.encode()).await?;
-    served(&Reply::read(&mut connection).await?)
+    let post = cx.post(&cx.request("unknown/method"))?;
+    if cx.is_http2() { Ok(()) } else { usable_after(&cx, &post).await }
 }
 
 async fn removed_methods(cx: Cx) -> Verdict {
