@@ -30,7 +30,6 @@ async fn echoes(cx: Cx) -> Verdict {
         ("a method that differs", post.clone().set("Mcp-Method", "tools/list")),
         ("an unknown method", other(&good.clone().with("method", "unknown/method"))?),
         ("no method in the headers", post.clone().without("Mcp-Method")),
-        ("no version in the headers", post.clone().without("MCP-Protocol-Version")),
         ("params: 5", post.body(good.clone().with("params", 5).text())),
     ];
     each(&cx, variants, |reply| {
