@@ -18,7 +18,7 @@ pub(in crate::server) const CHECKS: &[Check] = &[
 ];
 
 async fn sessions(cx: Cx) -> Verdict {
-    modern_only(&cx)?;
+    modern_only(&cx).await?;
     let (_, post) = discover(&cx)?;
     let name = "Mcp-Session-Id";
     let variants = [
@@ -36,7 +36,7 @@ async fn sessions(cx: Cx) -> Verdict {
 }
 
 async fn last_event(cx: Cx) -> Verdict {
-    modern_only(&cx)?;
+    modern_only(&cx).await?;
     let (_, post) = discover(&cx)?;
     each(&cx, [("a discover", post.clone().header("Last-Event-ID", "1"))], served).await?;
     if cx.tool("test_tool_with_progress").is_ok() {

@@ -112,7 +112,7 @@ async fn accepts(cx: Cx) -> Verdict {
 }
 
 async fn other_methods(cx: Cx) -> Verdict {
-    super::modern_only(&cx)?;
+    super::modern_only(&cx).await?;
     let (_, post) = discover(&cx)?;
     let bare = post.clone().without("MCP-Protocol-Version").without("Mcp-Method").body("");
     let variants = [

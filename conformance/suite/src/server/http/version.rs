@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::endpoint::usable_after;
-use super::judge::{Of as _, mismatch, refused_by, served};
-use super::{INVALID_PARAMS, UNKNOWN_METHOD, discover, each, modern_only, serves_before};
+use super::judge::{Of as _, mismatch, refused_best, refused_by, served};
+use super::{INVALID_PARAMS, UNKNOWN_METHOD, discover, each, serves_before};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
 use crate::verdict::{Stop, Verdict, expect};
@@ -38,7 +38,7 @@ async fn unknown_methods(cx: Cx) -> Verdict {
 }
 
 async fn removed_methods(cx: Cx) -> Verdict {
-    let gone: &[&str] = if serves_before(&cx, VERSION) {
+    let gone: &[&str] = if serves_before(&cx, VERSION).await? {
         &["tasks/list", "tasks/result"]
     } else {
         &["ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "initialize"]
@@ -74,7 +74,7 @@ async fn undeclared_methods(cx: &Cx) -> Verdict {
 }
 
 async fn version_missing(cx: Cx) -> Verdict {
-    if serves_before(&cx, "2025-06-18") {
+    if serves_before(&cx, "2025-06-18").await? {
         return Err(Stop::skip("the server serves revisions that do not know the header"));
     }
     let (message, post) = discover(&cx)?;
@@ -86,11 +86,8 @@ async fn version_missing(cx: Cx) -> Verdict {
     each(&cx, variants, |reply| mismatch(reply, &message)).await?;
     let bare = message.clone().with("params", Value::Object(serde_json::Map::new()));
     let bare = post.without("MCP-Protocol-Version").body(bare.text());
-    each(&cx, [("neither header nor _meta", bare)], |reply| {
-        let by_meta = refused_by(reply, &message, 400, INVALID_PARAMS);
-        by_meta.or_else(|_| mismatch(reply, &message))
-    })
-    .await
+    let codes = [super::MISMATCH, INVALID_PARAMS];
+    each(&cx, [("neither header nor _meta", bare)], |reply| refused_best(&cx, reply, &codes)).await
 }
 
 async fn version_mismatch(cx: Cx) -> Verdict {
@@ -106,7 +103,7 @@ async fn version_mismatch(cx: Cx) -> Verdict {
         ("two in one line", post.clone().set(name, format!("{VERSION}, {VERSION}"))),
     ];
     // Who serves the revision before may go by its rules then.
-    if modern_only(&cx).is_ok() {
+    if !serves_before(&cx, VERSION).await? {
         variants.push(("the version before in the header", post.clone().set(name, "2025-11-25")));
     }
     each(&cx, variants, |reply| mismatch(reply, &message)).await?;
