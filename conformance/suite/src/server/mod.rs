@@ -1,12 +1,34 @@
 //! Checks of servers.
 
+mod raw;
+mod talk;
 mod target;
 
 mod discover;
+mod meta;
+mod mrtr;
+mod rpc;
 
 pub(crate) use target::{Cx, Offer, Target};
 
 use crate::check::Check;
 
 /// The checks, area by area.
-pub(crate) const AREAS: &[&[Check]] = &[discover::CHECKS];
+pub(crate) const AREAS: &[&[Check]] = &[
+    discover::CHECKS,
+    meta::capability::CHECKS,
+    meta::required::CHECKS,
+    meta::said::CHECKS,
+    meta::state::CHECKS,
+    meta::version::CHECKS,
+    mrtr::asks::CHECKS,
+    mrtr::responses::CHECKS,
+    mrtr::state::CHECKS,
+    rpc::body::CHECKS,
+    rpc::code::CHECKS,
+    rpc::keys::CHECKS,
+    rpc::notification::CHECKS,
+    rpc::record::CHECKS,
+    rpc::schema::CHECKS,
+    rpc::text::CHECKS,
+];

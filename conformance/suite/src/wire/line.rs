@@ -17,6 +17,8 @@ pub(crate) struct Process {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
+    /// What was read of a line that is not whole yet: a read may be given up in its middle.
+    partial: Vec<u8>,
     log: Log,
     patience: Duration,
 }
@@ -35,7 +37,8 @@ impl Process {
             spawned.map_err(|error| Stop::lost(format!("{command:?} does not start: {error}")))?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let output = output.ok_or_else(|| Stop::lost("the process has no standard output"))?;
-        Ok(Self { child, input, output: BufReader::new(output), log: log.clone(), patience })
+        let output = BufReader::new(output);
+        Ok(Self { child, input, output, partial: Vec::new(), log: log.clone(), patience })
     }
 
     /// Sends bytes as they are.
@@ -73,12 +76,15 @@ impl Process {
 
     /// The next line as it is; nothing when the output is closed.
     pub(crate) async fn line(&mut self) -> Verdict<Option<String>> {
-        let mut line = Vec::new();
-        let read = timeout(self.patience, self.output.read_until(b'\n', &mut line)).await;
+        let read = timeout(self.patience, self.output.read_until(b'\n', &mut self.partial)).await;
+        let line = match read {
+            Ok(Ok(_)) => std::mem::take(&mut self.partial),
+            _ => Vec::new(),
+        };
         match read {
             Err(_) => Err(Stop::silent(self.patience)),
             Ok(Err(error)) => Err(Stop::lost(format!("the output broke off: {error}"))),
-            Ok(Ok(0)) => Ok(None),
+            Ok(Ok(_)) if line.is_empty() => Ok(None),
             Ok(Ok(_)) => {
                 self.log.seen(&line);
                 String::from_utf8(line)
@@ -86,6 +92,11 @@ impl Process {
                     .map_err(|_| Stop::fail("lines in UTF-8", "bytes that are none"))
             }
         }
+    }
+
+    /// The number of the process, while it runs.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.child.id()
     }
 
     /// Waits for the process to end; whether it did so by itself, and well.
