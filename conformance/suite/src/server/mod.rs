@@ -4,10 +4,15 @@ mod raw;
 mod talk;
 mod target;
 
+mod cancel;
+mod disconnect;
 mod discover;
+mod listen;
 mod meta;
 mod mrtr;
+mod progress;
 mod rpc;
+mod stdio;
 
 pub(crate) use target::{Cx, Offer, Target};
 
@@ -16,6 +21,13 @@ use crate::check::Check;
 /// The checks, area by area.
 pub(crate) const AREAS: &[&[Check]] = &[
     discover::CHECKS,
+    progress::CHECKS,
+    cancel::CHECKS,
+    disconnect::CHECKS,
+    listen::begin::CHECKS,
+    listen::filter::CHECKS,
+    listen::end::CHECKS,
+    stdio::CHECKS,
     meta::capability::CHECKS,
     meta::required::CHECKS,
     meta::said::CHECKS,

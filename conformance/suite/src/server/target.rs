@@ -164,6 +164,14 @@ impl Cx {
         Connection::open(address, &self.log, self.patience).await
     }
 
+    /// The same, but it breaks off with a reset when it is dropped.
+    pub(crate) async fn connect_abrupt(&self) -> Verdict<Connection> {
+        let Target::Http { address, .. } = &*self.target else {
+            return Err(Stop::skip("it is about HTTP"));
+        };
+        Connection::open_abrupt(address, &self.log, self.patience).await
+    }
+
     /// The server as a process, for lines of any kind.
     pub(crate) fn process(&self) -> Verdict<Process> {
         let Target::Command(command) = &*self.target else {

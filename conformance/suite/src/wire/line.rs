@@ -1,6 +1,6 @@
 //! A server that is a process, spoken to in lines.
 
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -26,13 +26,17 @@ pub(crate) struct Process {
 impl Process {
     /// Starts a shell command.
     pub(crate) fn start(command: &str, log: &Log, patience: Duration) -> Verdict<Self> {
-        let spawned = Command::new("sh")
+        let mut shell = Command::new("sh");
+        shell
             .args(["-c", command])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn();
+            .kill_on_drop(true);
+        // A signal has to reach what the shell started, and nothing else.
+        #[cfg(unix)]
+        shell.process_group(0);
+        let spawned = shell.spawn();
         let mut child =
             spawned.map_err(|error| Stop::lost(format!("{command:?} does not start: {error}")))?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
@@ -94,6 +98,20 @@ impl Process {
         }
     }
 
+    /// Asks the process to end, as a client does that has lost its patience.
+    ///
+    /// # Errors
+    /// The check is skipped where there are no signals.
+    pub(crate) async fn terminate(&mut self) -> Verdict {
+        let id = self.id().ok_or_else(|| Stop::lost("the process has ended already"))?;
+        self.log.note("SIGTERM");
+        let kill = Command::new("kill").args(["-TERM", "--", &format!("-{id}")]).status().await;
+        match kill {
+            Ok(status) if status.success() && cfg!(unix) => Ok(()),
+            _ => Err(Stop::skip("there are no signals")),
+        }
+    }
+
     /// The number of the process, while it runs.
     pub(crate) fn id(&self) -> Option<u32> {
         self.child.id()
@@ -101,8 +119,13 @@ impl Process {
 
     /// Waits for the process to end; whether it did so by itself, and well.
     pub(crate) async fn ended(&mut self) -> Verdict<bool> {
+        Ok(self.status().await?.success())
+    }
+
+    /// Waits for the process to end.
+    pub(crate) async fn status(&mut self) -> Verdict<ExitStatus> {
         match timeout(self.patience, self.child.wait()).await {
-            Ok(Ok(status)) => Ok(status.success()),
+            Ok(Ok(status)) => Ok(status),
             Ok(Err(error)) => Err(Stop::lost(error.to_string())),
             Err(_) => Err(Stop::fail(
                 "an end of the process",
