@@ -5,7 +5,6 @@ mod talk;
 mod target;
 
 mod cancel;
-mod disconnect;
 mod discover;
 mod listen;
 mod meta;
@@ -23,7 +22,6 @@ pub(crate) const AREAS: &[&[Check]] = &[
     discover::CHECKS,
     progress::CHECKS,
     cancel::CHECKS,
-    disconnect::CHECKS,
     listen::begin::CHECKS,
     listen::filter::CHECKS,
     listen::end::CHECKS,

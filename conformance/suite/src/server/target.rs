@@ -164,14 +164,6 @@ impl Cx {
         Connection::open(address, &self.log, self.patience).await
     }
 
-    /// The same, but it breaks off with a reset when it is dropped.
-    pub(crate) async fn connect_abrupt(&self) -> Verdict<Connection> {
-        let Target::Http { address, .. } = &*self.target else {
-            return Err(Stop::skip("it is about HTTP"));
-        };
-        Connection::open_abrupt(address, &self.log, self.patience).await
-    }
-
     /// The server as a process, for lines of any kind.
     pub(crate) fn process(&self) -> Verdict<Process> {
         let Target::Command(command) = &*self.target else {
@@ -256,7 +248,7 @@ impl Cx {
 }
 
 /// A value that a schema takes: its default, its first choice, or the least of its type.
-pub(super) fn made(schema: &Value) -> Value {
+fn made(schema: &Value) -> Value {
     let given = schema.get("default").or_else(|| schema.get("const"));
     if let Some(value) = given.or_else(|| schema.get("enum")?.get(0)) {
         return value.clone();

@@ -211,17 +211,6 @@ impl Open {
 
     /// Reads to the response, or to the end of the body.
     pub(crate) async fn finish(mut self) -> Verdict<Reply> {
-        self.read_whole().await
-    }
-
-    /// Reads the same, and gives back what it came over, for one request more.
-    pub(crate) async fn finish_keeping(mut self) -> Verdict<(Reply, Option<Connection>)> {
-        let reply = self.read_whole().await?;
-        let Source::Http { connection, .. } = self.source else { return Ok((reply, None)) };
-        Ok((reply, Some(connection)))
-    }
-
-    async fn read_whole(&mut self) -> Verdict<Reply> {
         let head = self.head.clone();
         let is_json = head.as_ref().is_some_and(|head| head.media_type() != "text/event-stream");
         let mut reply = if is_json { self.whole().await? } else { self.to_response().await? };

@@ -196,27 +196,12 @@ pub(crate) const BODY: usize = 64 * 1024 * 1024;
 impl Connection {
     /// Connects to `address`, such as `127.0.0.1:8080`.
     pub(crate) async fn open(address: &str, log: &Log, patience: Duration) -> Result<Self, Stop> {
-        Ok(Self::over(Box::new(Self::stream(address, patience).await?), log, patience))
-    }
-
-    /// The same, but it breaks off with a reset when it is dropped.
-    pub(crate) async fn open_abrupt(
-        address: &str,
-        log: &Log,
-        patience: Duration,
-    ) -> Result<Self, Stop> {
-        let stream = Self::stream(address, patience).await?;
-        stream.set_zero_linger().map_err(|error| Stop::lost(error.to_string()))?;
-        Ok(Self::over(Box::new(stream), log, patience))
-    }
-
-    async fn stream(address: &str, patience: Duration) -> Result<TcpStream, Stop> {
         let connecting = timeout(patience, TcpStream::connect(address)).await;
         let stream = connecting.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
         let stream =
             stream.map_err(|error| Stop::lost(format!("no connection to {address}: {error}")))?;
         stream.set_nodelay(true).map_err(|error| Stop::lost(error.to_string()))?;
-        Ok(stream)
+        Ok(Self::over(Box::new(stream), log, patience))
     }
 
     pub(crate) fn over(io: Box<dyn Io>, log: &Log, patience: Duration) -> Self {
