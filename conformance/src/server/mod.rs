@@ -4,6 +4,7 @@ mod input;
 mod peer;
 mod prompts;
 mod resources;
+mod slow;
 mod tools;
 
 use std::fmt;
@@ -48,7 +49,7 @@ fn with<const N: usize>(more: [Tool; N], end: Arc<Notify>) -> Result<Server, Bui
         .tools(more)
         .tools(input::tools())
         .prompt(input::prompt());
-    peer::add_to(server, end)
+    peer::add_to(slow::add_to(server), end)
         .announces(Announces::new().tools().prompts().resources().resource_updates())
         .list_cache(FRESH, CacheScope::Public)
         .build()

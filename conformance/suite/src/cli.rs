@@ -14,7 +14,7 @@ use crate::expected::Expected;
 use crate::report::{self, Form, Report};
 use crate::requirement::{Level, Table};
 use crate::run::{self, Pace, Tested};
-use crate::server::Target;
+use crate::server::{Endpoint, Target, Ways};
 
 /// Tests a server or a client of the Model Context Protocol against revision 2026-07-28.
 ///
@@ -60,6 +60,15 @@ struct ServerArgs {
     /// A header for every request, such as "Authorization: Bearer secret".
     #[arg(long = "header")]
     headers: Vec<String>,
+    /// Speaks HTTP/2, without having asked unless it is over TLS. Checks of the bytes of HTTP/1.1 are skipped.
+    #[arg(long, conflicts_with = "command")]
+    http2: bool,
+    /// A file of root certificates, PEM, to trust in place of the system's.
+    #[arg(long, conflicts_with = "command")]
+    ca: Option<PathBuf>,
+    /// The server is public, and pages of every origin may use it.
+    #[arg(long, conflicts_with = "command")]
+    any_origin: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -163,8 +172,10 @@ async fn carry_out(what: What) -> Result<ExitCode, String> {
                 Ok((parts.0.trim().to_owned(), parts.1.trim().to_owned()))
             });
             let headers = headers.collect::<Result<Vec<_>, String>>()?;
+            let ServerArgs { http2, ca, any_origin, .. } = args;
+            let ways = Ways { http2, any_origin, ca };
             let target = match (args.url, args.command) {
-                (Some(url), _) => Target::url(&url, headers)?,
+                (Some(url), _) => Target::Http(Endpoint::new(&url, headers, ways)?),
                 (None, command) => Target::Command(command.unwrap_or_default()),
             };
             let is_http = matches!(target, Target::Http { .. });

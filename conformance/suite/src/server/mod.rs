@@ -1,11 +1,13 @@
 //! Checks of servers.
 
+mod endpoint;
 mod raw;
 mod talk;
 mod target;
 
 mod cancel;
 mod discover;
+mod http;
 mod listen;
 mod meta;
 mod mrtr;
@@ -13,6 +15,7 @@ mod progress;
 mod rpc;
 mod stdio;
 
+pub(crate) use endpoint::{Endpoint, Ways};
 pub(crate) use target::{Cx, Offer, Target};
 
 use crate::check::Check;
@@ -41,4 +44,17 @@ pub(crate) const AREAS: &[&[Check]] = &[
     rpc::record::CHECKS,
     rpc::schema::CHECKS,
     rpc::text::CHECKS,
+    http::endpoint::CHECKS,
+    http::framing::CHECKS,
+    http::body::CHECKS,
+    http::stream::CHECKS,
+    http::cancel::CHECKS,
+    http::origin::CHECKS,
+    http::earlier::CHECKS,
+    http::version::CHECKS,
+    http::name::CHECKS,
+    http::header::CHECKS,
+    http::order::CHECKS,
+    http::param::CHECKS,
+    http::flood::CHECKS,
 ];

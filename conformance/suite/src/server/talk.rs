@@ -14,7 +14,7 @@ use crate::wire::http::Connection;
 use crate::wire::json::{at, shown};
 use crate::wire::line::Process;
 use crate::wire::message::VERSION;
-use crate::wire::{Message, Noted, Open, Reply};
+use crate::wire::{Message, Noted, Reply};
 
 /// Several exchanges at once: each on a connection of its own over HTTP, all of them in one process over stdio.
 pub(super) struct Talk {
@@ -221,20 +221,24 @@ impl Lane {
         // The header is right even where `_meta` lacks the version.
         let post = self.cx.post(message)?;
         let post = match message.version() {
-            Some(_) => post.encode(),
-            None => post.set("MCP-Protocol-Version", VERSION).encode(),
+            Some(_) => post,
+            None => post.set("MCP-Protocol-Version", VERSION),
         };
+        if self.cx.is_http2() {
+            return self.cx.send(&post).await;
+        }
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => self.cx.connect().await?,
         };
-        connection.send(&post).await?;
-        let head = connection.head().await?;
-        let closes = head.get("Connection").is_some_and(|it| it.eq_ignore_ascii_case("close"));
-        let open = Open::http(connection, head, message.id().clone());
-        let open = open.recorded(message.method(), &self.cx.record);
-        let (reply, connection) = open.finish_keeping().await?;
-        self.connection = connection.filter(|_| !closes);
+        connection.send(&post.encode()).await?;
+        let reply = Reply::read(&mut connection).await?;
+        for seen in &reply.messages {
+            let method = message.method().to_owned();
+            let head = reply.head.clone();
+            self.cx.record.add(Noted { method, head, message: seen.clone() });
+        }
+        self.connection = Some(connection).filter(|_| !reply.closes());
         Ok(reply)
     }
 }

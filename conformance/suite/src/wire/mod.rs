@@ -3,6 +3,8 @@
 //! None of it is shared with the server and the client of this project.
 
 pub(crate) mod exchange;
+mod frames;
+pub(crate) mod h2;
 pub(crate) mod http;
 pub(crate) mod json;
 pub(crate) mod line;
@@ -10,6 +12,7 @@ pub(crate) mod log;
 pub(crate) mod message;
 pub(crate) mod record;
 pub(crate) mod sse;
+pub(crate) mod tls;
 
 pub(crate) use exchange::{Open, Reply};
 pub(crate) use http::{Head, Post};

@@ -12,9 +12,9 @@ use crate::server::Cx;
 use crate::server::raw::{Of as _, alive};
 use crate::server::talk::Talk;
 use crate::verdict::{Stop, Verdict, expect};
-use crate::wire::Open;
 use crate::wire::json::{at, shown};
 use crate::wire::line::Process;
+use crate::wire::{Head, Noted};
 
 pub(in crate::server) const CHECKS: &[Check] = &[
     server_check!("server-listen-many-dropped", Http, many_dropped).alone(),
@@ -25,9 +25,9 @@ async fn many_dropped(cx: Cx) -> Verdict {
     let filter = asked(&cx)?;
     for _ in 0..MANY / AT_ONCE {
         let mut tasks = JoinSet::new();
-        for number in 0..AT_ONCE {
+        for _ in 0..AT_ONCE {
             let (cx, filter) = (cx.clone(), filter.clone());
-            tasks.spawn(async move { open_and_drop(&cx, &filter, number.is_multiple_of(2)).await });
+            tasks.spawn(async move { open_and_drop(&cx, &filter).await });
         }
         while let Some(done) = tasks.join_next().await {
             done.map_err(|error| Stop::lost(error.to_string()))??;
@@ -48,19 +48,17 @@ const MANY: usize = 1_000;
 const AT_ONCE: usize = 20;
 
 /// Opens a subscription, reads its acknowledgement and drops the connection.
-async fn open_and_drop(cx: &Cx, filter: &Value, abrupt: bool) -> Verdict {
+async fn open_and_drop(cx: &Cx, filter: &Value) -> Verdict {
     let request = listen(cx, "sub", filter);
     let end = Instant::now() + cx.patience;
     loop {
-        let mut connection = if abrupt { cx.connect_abrupt().await? } else { cx.connect().await? };
-        connection.send(&cx.post(&request)?.encode()).await?;
-        let head = connection.head().await?;
+        let mut open = cx.open_post(&cx.post(&request)?, request.id()).await?;
+        let status = open.head.as_ref().map_or(0, Head::status);
         // Those before may not all have been noticed to be gone.
-        if matches!(head.status(), 429 | 503) && Instant::now() < end {
+        if matches!(status, 429 | 503) && Instant::now() < end {
             sleep(Duration::from_millis(50)).await;
             continue;
         }
-        let mut open = Open::http(connection, head, request.id().clone());
         return is_acknowledgement(&open.expect_next("an acknowledgement").await?, request.id());
     }
 }
@@ -95,7 +93,7 @@ async fn teardown(cx: Cx) -> Verdict {
 async fn announced(cx: &Cx, process: &mut Process) -> Verdict<(bool, bool)> {
     let (mut cancelled, mut result) = (false, false);
     while let Some(message) = process.next().await? {
-        let noted = crate::wire::Noted { method: String::new(), head: None, message };
+        let noted = Noted { method: String::new(), head: None, message };
         let message = &noted.message;
         if *at(message, "/id") == "sub" {
             let kind = at(message, "/result/resultType");

@@ -13,7 +13,7 @@ use crate::server::talk::{Lane, Talk};
 use crate::verdict::{Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
 use crate::wire::message::{META_INFO, META_VERSION};
-use crate::wire::{Message, Open};
+use crate::wire::{Message, Reply};
 
 pub(in crate::server) const CHECKS: &[Check] = &[
     server_check!("server-stateless-each-request-judged", Both, each_judged),
@@ -36,13 +36,12 @@ async fn each_judged(cx: Cx) -> Verdict {
 async fn first_request(cx: Cx) -> Verdict {
     cx.needs("/tools")?;
     cx.ask(&cx.request("tools/list")).await?.result().of("tools/list as the first request")?;
-    if cx.is_http() {
+    if cx.is_http() && !cx.is_http2() {
         let list = cx.request("tools/list");
         let mut connection = cx.connect().await?;
         tokio::time::sleep(IDLE).await;
         connection.send(&cx.post(&list)?.encode()).await?;
-        let head = connection.head().await?;
-        let reply = Open::http(connection, head, list.id().clone()).finish().await?;
+        let reply = Reply::read(&mut connection).await?;
         reply.result().of("tools/list on a connection that was idle")?;
     }
     Ok(())

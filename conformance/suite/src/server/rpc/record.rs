@@ -4,7 +4,7 @@ use crate::check::{Check, server_check};
 use crate::server::Cx;
 use crate::server::raw::Of as _;
 use crate::verdict::{Stop, Verdict, expect};
-use crate::wire::http::Connection;
+use crate::wire::Reply;
 use crate::wire::json::shown;
 
 pub(in crate::server) const CHECKS: &[Check] = &[
@@ -47,14 +47,13 @@ async fn utf8(cx: Cx) -> Verdict {
             expect(first.is_some(), "an answer", "the end of the output")?;
             continue;
         }
-        let mut connection = cx.connect().await?;
-        connection.send(&cx.post(request)?.encode()).await?;
-        let head = connection.head().await?;
-        let mut framing = Connection::framing(&head);
-        let mut bytes = Vec::new();
-        while let Some(piece) = connection.piece(&mut framing).await? {
-            bytes.extend(piece);
-        }
+        let bytes = if cx.is_http2() {
+            cx.ask(request).await?.body
+        } else {
+            let mut connection = cx.connect().await?;
+            connection.send(&cx.post(request)?.encode()).await?;
+            Reply::read(&mut connection).await?.body
+        };
         let text = String::from_utf8_lossy(&bytes);
         expect(str::from_utf8(&bytes).is_ok(), "a body in UTF-8", &*text).of(request.method())?;
         expect(!text.starts_with('\u{feff}'), "no byte order mark", &*text)?;

@@ -112,6 +112,10 @@ async fn invalid(cx: Cx) -> Verdict {
             refused(&cx, &reply, &[-32700, -32600]).of(&what)?;
         }
     }
+    if cx.is_http2() {
+        // Its frames are cut by the library.
+        return Ok(());
+    }
     cut_within_a_character(&cx).await?.result().of("a body cut within a character").map(drop)
 }
 
@@ -135,6 +139,5 @@ async fn cut_within_a_character(cx: &Cx) -> Verdict<Reply> {
     connection.send(&[post.encode(), chunk(before)].concat()).await?;
     tokio::time::sleep(pause).await;
     connection.send(&[chunk(after), b"0\r\n\r\n".to_vec()].concat()).await?;
-    let head = connection.head().await?;
-    Open::http(connection, head, request.id().clone()).finish().await
+    Reply::read(&mut connection).await
 }
