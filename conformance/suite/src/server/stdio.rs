@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::Cx;
@@ -223,22 +224,36 @@ async fn eof_drains(cx: Cx) -> Verdict {
 
 async fn eof_busy(cx: Cx) -> Verdict {
     let subscription = asked(&cx).map(|filter| listen(&cx, "sub", &filter));
-    let busy = [
+    let all = [
         ("with a call under way", reporting(&cx)),
         ("with a slow call under way", slow(&cx)),
         ("with a subscription open", subscription),
     ];
-    let mut tried = 0;
-    for (what, request) in busy {
+    let mut tasks = JoinSet::new();
+    for (what, request) in all {
         let Ok(request) = request else { continue };
-        let mut process = cx.process()?;
-        process.send_line(&request.text()).await?;
-        // The answer to a later request tells that this one was begun.
-        let probe = cx.request("server/discover");
-        process.send_line(&probe.text()).await?;
-        while process.next().await.of(what)?.is_some_and(|it| at(&it, "/id") != probe.id()) {}
-        ends(&cx, &mut process).await.of(what)?;
-        tried += 1;
+        let cx = cx.clone();
+        tasks.spawn(async move { ends_while(&cx, &request).await.of(what) });
     }
-    if tried == 0 { Err(Stop::skip("the server has nothing that takes time")) } else { Ok(()) }
+    if tasks.is_empty() {
+        return Err(Stop::skip("the server has nothing that takes time"));
+    }
+    while let Some(done) = tasks.join_next().await {
+        done.map_err(|error| Stop::lost(error.to_string()))??;
+    }
+    Ok(())
 }
+
+/// The process ends with its input while this request is under way.
+async fn ends_while(cx: &Cx, request: &Message) -> Verdict {
+    let mut process = cx.process()?.patient(BUSY);
+    process.send_line(&request.text()).await?;
+    // The answer to a later request tells that this one was begun.
+    let probe = cx.request("server/discover");
+    process.send_line(&probe.text()).await?;
+    while process.next().await?.is_some_and(|it| at(&it, "/id") != probe.id()) {}
+    ends(cx, &mut process).await.map(drop)
+}
+
+/// How long a server may go on for what is under way.
+const BUSY: Duration = Duration::from_secs(10);

@@ -63,6 +63,12 @@ impl Process {
         self.send(format!("{text}\n").as_bytes()).await
     }
 
+    /// The same process, waited for in every step for as long as this.
+    pub(crate) fn patient(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
     /// Closes the input.
     pub(crate) fn close(&mut self) {
         self.input = None;
