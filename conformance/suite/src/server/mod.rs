@@ -57,4 +57,5 @@ pub(crate) const AREAS: &[&[Check]] = &[
     http::order::CHECKS,
     http::param::CHECKS,
     http::flood::CHECKS,
+    listen::end::LAST,
 ];

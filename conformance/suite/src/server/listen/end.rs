@@ -1,8 +1,10 @@
 //! How subscriptions end.
 
+use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::process::Command;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
@@ -20,6 +22,10 @@ pub(in crate::server) const CHECKS: &[Check] = &[
     server_check!("server-listen-many-dropped", Http, many_dropped).alone(),
     server_check!("server-stdio-listen-teardown", Stdio, teardown),
 ];
+
+/// Behind all others: nothing can be asked of a server that has been stopped.
+pub(in crate::server) const LAST: &[Check] =
+    &[server_check!("server-listen-teardown", Http, teardown_over_http).last()];
 
 async fn many_dropped(cx: Cx) -> Verdict {
     let filter = asked(&cx)?;
@@ -63,53 +69,82 @@ async fn open_and_drop(cx: &Cx, filter: &Value) -> Verdict {
     }
 }
 
+async fn teardown_over_http(cx: Cx) -> Verdict {
+    let stop = cx.endpoint()?.ways.stop.clone();
+    let stop = stop.ok_or_else(|| Stop::skip("no command was given that stops the server"))?;
+    let mut open = cx.open(&listen(&cx, SUB, &asked(&cx)?)).await?;
+    is_acknowledgement(&open.expect_next("an acknowledgement").await?, &json!(SUB))?;
+    let stopped = Command::new("sh").args(["-c", &stop]).stdout(Stdio::null()).status().await;
+    let has_run = stopped.is_ok_and(|status| status.success());
+    expect(has_run, format!("{stop:?} stops the server"), "it fails")?;
+    let mut end = End::default();
+    while let Some(message) = open.next().await.of("the end of the stream")? {
+        end.take(&message)?;
+    }
+    end.is_announced(&cx)
+}
+
 async fn teardown(cx: Cx) -> Verdict {
     let filter = asked(&cx)?;
     let mut talk = Talk::open(&cx)?;
-    subscribe(&mut talk, &listen(&cx, "sub", &filter)).await?;
+    subscribe(&mut talk, &listen(&cx, SUB, &filter)).await?;
     let process = talk.process()?;
     process.terminate().await?;
-    let (cancelled, result) = announced(&cx, process).await?;
-    if !cancelled && !result && is_killed(process).await? {
+    let end = End::of(&cx, process).await?;
+    if end == End::default() && process.status().await?.code().is_none() {
         return Err(Stop::skip("the signal ends the process before it could say anything"));
     }
-    let expected = "a result of the subscription, or notifications/cancelled that names it";
-    expect(cancelled || result, expected, "neither, at the end of the process")?;
-    // Where the texts differ, either will do.
-    cx.warnings.unless(cancelled, "notifications/cancelled at the end", "a result alone");
-    cx.warnings.unless(result, "a result at the end", "notifications/cancelled alone");
+    end.is_announced(&cx)?;
 
     let mut talk = Talk::open(&cx)?;
-    subscribe(&mut talk, &listen(&cx, "sub", &filter)).await?;
+    subscribe(&mut talk, &listen(&cx, SUB, &filter)).await?;
     let process = talk.process()?;
     process.close();
-    let (cancelled, result) = announced(&cx, process).await.of("at the end of the input")?;
+    let end = End::of(&cx, process).await.of("at the end of the input")?;
     let expected = "an end of the subscription when the input ends";
-    cx.warnings.unless(cancelled || result, expected, "none");
+    cx.warnings.unless(end != End::default(), expected, "none");
     Ok(())
 }
 
-/// Reads to the end of the output: whether the subscription was cancelled, and whether it got its result.
-async fn announced(cx: &Cx, process: &mut Process) -> Verdict<(bool, bool)> {
-    let (mut cancelled, mut result) = (false, false);
-    while let Some(message) = process.next().await? {
-        let noted = Noted { method: String::new(), head: None, message };
-        let message = &noted.message;
-        if *at(message, "/id") == "sub" {
+const SUB: &str = "sub";
+
+/// How the end of a subscription is told. One page of the specification has a notification, another a result; either
+/// will do.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct End {
+    cancelled: bool,
+    result: bool,
+}
+
+impl End {
+    /// Reads to the end of the output.
+    async fn of(cx: &Cx, process: &mut Process) -> Verdict<Self> {
+        let mut end = Self::default();
+        while let Some(message) = process.next().await? {
+            end.take(&message)?;
+            cx.record.add(Noted { method: String::new(), head: None, message });
+        }
+        Ok(end)
+    }
+
+    fn take(&mut self, message: &Value) -> Verdict {
+        if *at(message, "/id") == SUB {
             let kind = at(message, "/result/resultType");
             expect(*kind == "complete", "a complete result of the subscription", shown(message))?;
             let tag = at(message, "/result/_meta/io.modelcontextprotocol~1subscriptionId");
-            expect(*tag == "sub", "the id of the subscription in its result", shown(message))?;
-            result = true;
+            expect(*tag == SUB, "the id of the subscription in its result", shown(message))?;
+            self.result = true;
         }
-        cancelled |= *at(message, "/method") == "notifications/cancelled"
-            && *at(message, "/params/requestId") == json!("sub");
-        cx.record.add(noted);
+        self.cancelled |= *at(message, "/method") == "notifications/cancelled"
+            && *at(message, "/params/requestId") == SUB;
+        Ok(())
     }
-    Ok((cancelled, result))
-}
 
-/// Whether the process has ended by a signal, and not by itself.
-async fn is_killed(process: &mut Process) -> Verdict<bool> {
-    Ok(process.status().await?.code().is_none())
+    fn is_announced(&self, cx: &Cx) -> Verdict {
+        let expected = "a result of the subscription, or notifications/cancelled that names it";
+        expect(*self != Self::default(), expected, "neither, up to the end")?;
+        cx.warnings.unless(self.cancelled, "notifications/cancelled at the end", "a result alone");
+        cx.warnings.unless(self.result, "a result at the end", "notifications/cancelled alone");
+        Ok(())
+    }
 }

@@ -15,6 +15,7 @@ pub(in crate::server) const CHECKS: &[Check] = &[
     server_check!("server-mrtr-state-tampered", Both, tampered),
     server_check!("server-mrtr-state-garbage", Both, garbage),
     server_check!("server-mrtr-state-other-request", Both, other_request),
+    server_check!("server-mrtr-state-other-principal", Http, other_principal),
 ];
 
 /// A first round that was answered with a state, with all that is needed to go on.
@@ -140,6 +141,18 @@ async fn other_request(cx: Cx) -> Verdict {
         is_not_complete(&lane.ask(&swapped).await?).of("state of a tool for a prompt")?;
     }
     Ok(())
+}
+
+async fn other_principal(cx: Cx) -> Verdict {
+    let other = &cx.endpoint()?.ways.other;
+    if other.is_empty() {
+        return Err(Stop::skip("no headers of another user were given"));
+    }
+    let round = Round::begin(&cx, &mut Lane::open(&cx)?, "request_state").await?;
+    let post = cx.post(&round.with(&cx, &*round.state))?;
+    let post = other.iter().fold(post, |post, (name, value)| post.set(name, value.as_bytes()));
+    is_not_complete(&cx.send(&post).await?).of("state of another user")?;
+    is_complete(&cx.ask(&round.with(&cx, &*round.state)).await?).of("state of the same user")
 }
 
 fn is_not_complete(reply: &Reply) -> Verdict {
