@@ -181,7 +181,11 @@ async fn line_limit(cx: Cx) -> Verdict {
 
 /// Memory of the process in KiB, where that can be seen.
 fn resident(process: &Process) -> u64 {
-    let Some(id) = process.id() else { return 0 };
+    let Some(shell) = process.id() else { return 0 };
+    let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children"));
+    let children = children.unwrap_or_default();
+    let id = children.split(' ').next().filter(|id| !id.is_empty());
+    let id = id.map_or_else(|| shell.to_string(), str::to_owned);
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|it| it.trim().trim_end_matches("kB").trim().parse().ok()).unwrap_or_default()

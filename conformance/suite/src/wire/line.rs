@@ -27,8 +27,9 @@ impl Process {
     /// Starts a shell command.
     pub(crate) fn start(command: &str, log: &Log, patience: Duration) -> Verdict<Self> {
         let mut shell = Command::new("sh");
+        // The shell outlives a signal to both, so that its end tells of that of the command.
         shell
-            .args(["-c", command])
+            .args(["-c", &format!("trap : TERM\n{command}")])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -128,8 +129,14 @@ impl Process {
         Ok(self.status().await?.success())
     }
 
+    /// Whether the process, which has been terminated, ends by the signal and not by itself.
+    pub(crate) async fn is_killed(&mut self) -> Verdict<bool> {
+        const BY_SIGTERM: i32 = 128 + 15;
+        Ok(matches!(self.status().await?.code(), None | Some(BY_SIGTERM)))
+    }
+
     /// Waits for the process to end.
-    pub(crate) async fn status(&mut self) -> Verdict<ExitStatus> {
+    async fn status(&mut self) -> Verdict<ExitStatus> {
         match timeout(self.patience, self.child.wait()).await {
             Ok(Ok(status)) => Ok(status),
             Ok(Err(error)) => Err(Stop::lost(error.to_string())),

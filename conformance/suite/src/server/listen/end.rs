@@ -91,7 +91,7 @@ async fn teardown(cx: Cx) -> Verdict {
     let process = talk.process()?;
     process.terminate().await?;
     let end = End::of(&cx, process).await?;
-    if end == End::default() && process.status().await?.code().is_none() {
+    if end == End::default() && process.is_killed().await? {
         return Err(Stop::skip("the signal ends the process before it could say anything"));
     }
     end.is_announced(&cx)?;
