@@ -9,7 +9,7 @@
 //! The tool `end` ends it as well.
 
 use std::error::Error;
-use std::future::{Future, pending};
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 use std::{env, io, thread};
@@ -80,7 +80,7 @@ fn terminated() -> io::Result<impl Future<Output = ()>> {
 
 #[cfg(not(unix))]
 fn terminated() -> io::Result<impl Future<Output = ()>> {
-    Ok(pending())
+    Ok(std::future::pending())
 }
 
 // A thread of its own: the runtime would wait for one of its own at the end, and so for the input.

@@ -32,8 +32,12 @@ async fn meaning(cx: Cx) -> Verdict {
     }
     for (what, request, best) in faults {
         let reply = cx.ask(&request).await.of(what)?;
-        // A tool that does not exist may be told of in a result, which other checks judge.
-        let Ok(error) = reply.error() else { continue };
+        // What is said of tools and resources that do not exist is for other checks to judge.
+        let is_judged_here = matches!(best, -32601 | -32022);
+        let error = match reply.error() {
+            Err(_) if !is_judged_here => continue,
+            error => error.of(what)?,
+        };
         let code = at(error, "/code").as_i64().unwrap_or_default();
         let means_it = code == best || !matches!(code, -32022..=-32020 | -32002);
         expect(means_it, format!("{what}: a code that means it, such as {best}"), reply.told())?;
