@@ -29,6 +29,8 @@ pub struct Rejection {
 /// The checks that can fail, in the order of the ladder.
 #[derive(Debug)]
 pub(crate) enum Reason {
+    /// None, or several, of which whatever stands before the server may have looked at another.
+    NotOneHost,
     Host,
     Origin,
     Path,
@@ -96,7 +98,8 @@ impl Rejection {
                 StatusCode::PAYLOAD_TOO_LARGE
             }
             Reason::BodyTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
-            Reason::BodyUnreadable
+            Reason::NotOneHost
+            | Reason::BodyUnreadable
             | Reason::Scan(_)
             | Reason::Response
             | Reason::Header(_)
@@ -202,6 +205,7 @@ impl Reason {
     pub(crate) fn error(&self) -> ErrorObject {
         let invalid = |message: &'static str| ErrorObject::invalid_request(message);
         match self {
+            Self::NotOneHost => invalid("The request must have one Host"),
             Self::Host => invalid("The Host of the request is not one that this server answers to"),
             Self::Origin => invalid("The Origin of the request is not allowed"),
             Self::Path => invalid("There is no MCP endpoint at this path"),

@@ -53,7 +53,7 @@ fn check_host(policy: &HostPolicy, uri: &Uri, headers: &HeaderMap) -> Result<(),
     let field = match (fields.next(), fields.next()) {
         (None, _) => None,
         (Some(host), None) => Some(host.to_str().or(Err(Reason::Host))?),
-        (Some(_), Some(_)) => return Err(Reason::Host),
+        (Some(_), Some(_)) => return Err(Reason::NotOneHost),
     };
     let target = uri.authority().map(Authority::as_str);
     let host = match (field, target) {
@@ -61,7 +61,7 @@ fn check_host(policy: &HostPolicy, uri: &Uri, headers: &HeaderMap) -> Result<(),
             return Err(Reason::Host);
         }
         (Some(host), _) | (None, Some(host)) => host,
-        (None, None) => return Err(Reason::Host),
+        (None, None) => return Err(Reason::NotOneHost),
     };
     if policy.check_host(host) { Ok(()) } else { Err(Reason::Host) }
 }

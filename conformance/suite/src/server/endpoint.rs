@@ -74,8 +74,16 @@ impl Endpoint {
         format!("{}://{}", self.scheme(), self.authority)
     }
 
-    pub(crate) fn host(&self) -> &str {
-        self.address.rsplit_once(':').map_or(&*self.address, |(host, _)| host)
+    /// The same server at another address of its machine.
+    pub(crate) fn at(&self, address: String) -> Self {
+        Self { address, ..self.clone() }
+    }
+
+    fn host(&self) -> &str {
+        match self.authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => host,
+            _ => &self.authority,
+        }
     }
 
     pub(crate) fn port(&self) -> &str {

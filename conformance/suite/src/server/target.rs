@@ -157,6 +157,11 @@ impl Cx {
         }
     }
 
+    /// The same for a server elsewhere.
+    pub(crate) fn of_endpoint(&self, endpoint: Endpoint) -> Self {
+        Self { target: Arc::new(Target::Http(endpoint)), ..self.clone() }
+    }
+
     /// Whether the run speaks HTTP/2 alone.
     pub(crate) fn is_http2(&self) -> bool {
         matches!(&*self.target, Target::Http(endpoint) if endpoint.ways.http2)

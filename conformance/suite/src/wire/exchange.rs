@@ -238,6 +238,21 @@ impl Open {
         }
     }
 
+    /// The next event, whatever it carries; nothing at the end, or if there is no stream.
+    pub(crate) async fn event(&mut self) -> Verdict<Option<Event>> {
+        let is_stream = |head: &Head| head.media_type() == "text/event-stream";
+        let Source::Http { body, events } = &mut self.source else { return Ok(None) };
+        if !self.head.as_ref().is_some_and(is_stream) {
+            return Ok(None);
+        }
+        while let Some(piece) = body.piece().await? {
+            if let Some(event) = events.push(&piece).into_iter().next() {
+                return Ok(Some(event));
+            }
+        }
+        Ok(None)
+    }
+
     /// The next message, which has to be there.
     pub(crate) async fn expect_next(&mut self, what: &str) -> Verdict<Value> {
         self.next().await?.ok_or_else(|| Stop::fail(what, "the end of the stream"))

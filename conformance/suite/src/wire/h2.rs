@@ -28,9 +28,8 @@ impl H2 {
     pub(crate) async fn over(io: Box<dyn Io>, log: &Log, patience: Duration) -> Result<Self, Stop> {
         let frames = Frames::default();
         let io = Tap::new(io, frames.clone());
-        let handshake = timeout(patience, Builder::new().enable_push(false).handshake(io)).await;
-        let handshake = handshake.map_err(|_| Stop::silent(patience))?;
-        let (requests, mut connection) = handshake.map_err(lost)?;
+        let handshake = Builder::new().enable_push(false).handshake(io);
+        let (requests, mut connection) = within(patience, handshake).await?;
         let pings = connection.ping_pong();
         // It ends by itself, once there is no stream and no handle left, and tells the peer of those that were dropped.
         tokio::spawn(connection);
@@ -42,15 +41,13 @@ impl H2 {
         let (request, body) = framed(post, scheme).map_err(Stop::skip)?;
         self.log.note("over HTTP/2, though written as HTTP/1.1");
         self.log.sent(&post.encode());
-        let ready = timeout(self.patience, self.requests.clone().ready()).await;
-        let mut requests = ready.map_err(|_| Stop::silent(self.patience))?.map_err(lost)?;
+        let mut requests = within(self.patience, self.requests.clone().ready()).await?;
         let (response, mut sending) =
-            requests.send_request(request, body.is_empty()).map_err(lost)?;
+            requests.send_request(request, body.is_empty()).map_err(|error| lost(&error))?;
         if !body.is_empty() {
-            sending.send_data(body, true).map_err(lost)?;
+            sending.send_data(body, true).map_err(|error| lost(&error))?;
         }
-        let response = timeout(self.patience, response).await;
-        let response = response.map_err(|_| Stop::silent(self.patience))?.map_err(lost)?;
+        let response = within(self.patience, response).await?;
         let (parts, body) = response.into_parts();
         let headers = parts.headers.iter().map(|(name, value)| {
             (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
@@ -69,10 +66,18 @@ impl H2 {
     /// Sends a ping, and waits until it is acknowledged.
     pub(crate) async fn ping(&mut self) -> Result<(), Stop> {
         let Some(pings) = &mut self.pings else { return Ok(()) };
-        match timeout(self.patience, pings.ping(Ping::opaque())).await {
-            Ok(pong) => pong.map(drop).map_err(lost),
-            Err(_) => Err(Stop::silent(self.patience)),
-        }
+        within(self.patience, pings.ping(Ping::opaque())).await.map(drop)
+    }
+}
+
+/// What comes of it, unless that takes too long.
+async fn within<T>(
+    patience: Duration,
+    work: impl Future<Output = Result<T, h2::Error>>,
+) -> Result<T, Stop> {
+    match timeout(patience, work).await {
+        Ok(done) => done.map_err(|error| lost(&error)),
+        Err(_) => Err(Stop::silent(patience)),
     }
 }
 
@@ -97,7 +102,7 @@ impl Stream {
             Ok(None) => Ok(None),
             // The rest of the request is not wanted any more, and the response is whole.
             Ok(Some(Err(error))) if error.reason() == Some(Reason::NO_ERROR) => Ok(None),
-            Ok(Some(Err(error))) => Err(lost(error)),
+            Ok(Some(Err(error))) => Err(lost(&error)),
             Ok(Some(Ok(piece))) => {
                 let _ = self.body.flow_control().release_capacity(piece.len());
                 self.log.seen(&piece);
@@ -143,9 +148,10 @@ fn carried(name: &str, value: &[u8]) -> Result<(HeaderName, HeaderValue), String
     if is_padded {
         return Err(cannot());
     }
-    let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| cannot())?;
-    let value = HeaderValue::from_bytes(value).map_err(|_| cannot())?;
-    Ok((name, value))
+    match (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_bytes(value)) {
+        (Ok(name), Ok(value)) => Ok((name, value)),
+        _ => Err(cannot()),
+    }
 }
 
 /// Headers that are about a connection of HTTP/1.1, and that HTTP/2 forbids.
@@ -157,7 +163,7 @@ fn told(head: &Head) -> String {
     format!("{}\n{}", head.line, headers.collect::<String>())
 }
 
-fn lost(error: h2::Error) -> Stop {
+fn lost(error: &h2::Error) -> Stop {
     Stop::lost(format!("an end of HTTP/2: {error}"))
 }
 

@@ -9,12 +9,15 @@ use super::log::Log;
 use super::message::Message;
 use crate::verdict::Stop;
 
+/// The name and the value of a header.
+type Field = (String, Vec<u8>);
+
 /// A request about to be sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Post {
     method: String,
     target: String,
-    headers: Vec<(String, Vec<u8>)>,
+    headers: Vec<Field>,
     body: Vec<u8>,
     has_length: bool,
 }
@@ -97,7 +100,7 @@ impl Post {
     }
 
     /// Method, target, headers and body, for what does not put them into bytes of HTTP/1.1.
-    pub(crate) fn parts(&self) -> (&str, &str, &[(String, Vec<u8>)], &[u8]) {
+    pub(crate) fn parts(&self) -> (&str, &str, &[Field], &[u8]) {
         (&self.method, &self.target, &self.headers, &self.body)
     }
 
@@ -361,13 +364,9 @@ impl Connection {
 
     /// Reads more; whether there was any.
     async fn fill(&mut self) -> Result<bool, Stop> {
-        let mut buffer = [0; 16 * 1024];
-        match timeout(self.patience, self.io.read(&mut buffer)).await {
-            Ok(Ok(0)) => Ok(false),
-            Ok(Ok(length)) => {
-                self.rest.extend(buffer.iter().take(length));
-                Ok(true)
-            }
+        self.rest.reserve(16 * 1024);
+        match timeout(self.patience, self.io.read_buf(&mut self.rest)).await {
+            Ok(Ok(length)) => Ok(length > 0),
             Ok(Err(error)) => Err(Stop::lost(format!("the connection broke off: {error}"))),
             Err(_) => Err(Stop::silent(self.patience)),
         }

@@ -11,6 +11,7 @@ pub(crate) mod line;
 pub(crate) mod log;
 pub(crate) mod message;
 pub(crate) mod record;
+pub(crate) mod shape;
 pub(crate) mod sse;
 pub(crate) mod tls;
 

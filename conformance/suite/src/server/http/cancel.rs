@@ -103,8 +103,10 @@ async fn resets(cx: Cx) -> Verdict {
     let (left, kept) = (reporting(&cx)?, reporting(&cx)?);
     let scheme = cx.endpoint()?.scheme();
     let unspoken = "the server does not speak HTTP/2 unasked";
-    let mut h2 = cx.connect_h2().await.map_err(|_| Stop::skip(unspoken))?;
-    ask(&cx, &h2, &cx.request("server/discover")).await.map_err(|_| Stop::skip(unspoken))?;
+    let Ok(mut h2) = cx.connect_h2().await else { return Err(Stop::skip(unspoken)) };
+    if ask(&cx, &h2, &cx.request("server/discover")).await.is_err() {
+        return Err(Stop::skip(unspoken));
+    }
     let mut stream = h2.send(&cx.post(&left)?, scheme).await?;
     let beside = h2.send(&cx.post(&kept)?, scheme).await?;
     let id = stream.id();

@@ -10,8 +10,6 @@ use super::{discover, each, modern_only};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
 use crate::verdict::{Verdict, expect};
-use crate::wire::http::Connection;
-use crate::wire::sse::Events;
 
 pub(in crate::server) const CHECKS: &[Check] = &[
     server_check!("server-http-session-ignored", Http, sessions).last(),
@@ -20,7 +18,7 @@ pub(in crate::server) const CHECKS: &[Check] = &[
 ];
 
 async fn sessions(cx: Cx) -> Verdict {
-    modern_only(&cx)?;
+    modern_only(&cx).await?;
     let (_, post) = discover(&cx)?;
     let name = "Mcp-Session-Id";
     let variants = [
@@ -38,7 +36,7 @@ async fn sessions(cx: Cx) -> Verdict {
 }
 
 async fn last_event(cx: Cx) -> Verdict {
-    modern_only(&cx)?;
+    modern_only(&cx).await?;
     let (_, post) = discover(&cx)?;
     each(&cx, [("a discover", post.clone().header("Last-Event-ID", "1"))], served).await?;
     if cx.tool("test_tool_with_progress").is_ok() {
@@ -58,27 +56,11 @@ async fn old_transport(cx: Cx) -> Verdict {
     let (_, post) = discover(&cx)?;
     let get = post.method("GET").body("").set("Accept", "text/event-stream");
     for target in [path.clone(), beside] {
-        let mut connection = cx.connect().await?;
-        connection.send(&get.clone().target(&*target).encode()).await?;
-        let first = timeout(Duration::from_secs(2), first_event(&mut connection)).await;
-        let first = first.ok().flatten();
+        let mut open = cx.open_post(&get.clone().target(&*target), &Value::Null).await?;
+        let first = timeout(Duration::from_secs(2), open.event()).await;
+        let name = first.ok().and_then(Result::ok).flatten().and_then(|event| event.name);
         let expected = format!("GET {target}: no event {:?}", "endpoint");
-        expect(first.as_deref() != Some("endpoint"), expected, first.unwrap_or_default())?;
+        expect(name.as_deref() != Some("endpoint"), expected, name.unwrap_or_default())?;
     }
     Ok(())
-}
-
-/// The name of the first event, if a stream comes that has one.
-async fn first_event(connection: &mut Connection) -> Option<String> {
-    let head = connection.final_head().await.ok()?;
-    if head.media_type() != "text/event-stream" {
-        return None;
-    }
-    let (mut framing, mut events) = (Connection::framing(&head), Events::default());
-    while let Some(piece) = connection.piece(&mut framing).await.ok()? {
-        if let Some(event) = events.push(&piece).into_iter().next() {
-            return event.name;
-        }
-    }
-    None
 }

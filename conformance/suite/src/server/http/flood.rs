@@ -174,12 +174,13 @@ async fn endless(cx: &Cx, post: &Post) -> Verdict {
     let mut connection = cx.connect().await?;
     connection.send(&post.encode()).await?;
     let chunk = [format!("{MIB:x}\r\n").as_bytes(), &vec![b' '; MIB], b"\r\n"].concat();
-    connection.pour(&chunk, 512).await;
+    // One that reads slowly is not waited for.
+    let _ = timeout(cx.patience, connection.pour(&chunk, 512)).await;
     if let Some(reply) = said(&mut connection, SETTLE).await {
         expect(is_refusal(&reply), "a refusal", reply.told())?;
     } else {
         let is_closed = connection.is_closed().await;
-        cx.warnings.unless(is_closed, "a refusal, or a closed connection", "512 MiB were read");
+        cx.warnings.unless(is_closed, "a refusal, or a closed connection", "it reads on");
     }
     alive(cx).await
 }

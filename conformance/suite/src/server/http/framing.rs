@@ -107,22 +107,36 @@ async fn ambiguous(cx: Cx) -> Verdict {
         let replies = all_replies(&cx, &bytes).await.of(name)?;
         let smuggled = replies.iter().find(|reply| answers(reply, behind.id()));
         let seen = smuggled.map(Reply::told).unwrap_or_default();
-        expect(smuggled.is_none(), format!("{name}: no answer to what follows the body"), seen)?;
+        let expected = format!("{name}: no answer to what follows the body");
+        // That chunks win is fixed, and so is that the connection is closed then, but not by this protocol.
+        if name.starts_with("a length") && name.ends_with("chunks") {
+            cx.warnings.unless(smuggled.is_none(), expected, seen);
+        } else {
+            expect(smuggled.is_none(), expected, seen)?;
+        }
     }
-    let right = with(&[(length, &right)], &body);
-    let folded = right.clone().header("X-Folded", "a\r\n b");
-    let bare_lines = String::from_utf8_lossy(&right.encode()).replace("\r\n", "\n");
-    let doubled = with(&[(length, &format!("{0}, {0}", body.len()))], &body);
-    let lenient = [
-        ("a line ended by LF alone", bare_lines.into_bytes()),
+    lenient(&cx).await?;
+    alive(&cx).await
+}
+
+/// Each of these may be read as what it means, or refused.
+async fn lenient(cx: &Cx) -> Verdict {
+    let (message, post) = discover(cx)?;
+    let length = message.text().len();
+    let bare_lines = String::from_utf8_lossy(&post.encode()).replace("\r\n", "\n");
+    let folded = post.clone().header("X-Folded", "a\r\n b");
+    let nul = post.clone().header("X-Nul", "a\0b");
+    let doubled = post.without_length().header("Content-Length", format!("{length}, {length}"));
+    let variants = [
+        ("lines ended by LF alone", bare_lines.into_bytes()),
         ("a folded header", folded.encode()),
-        ("NUL in a header", right.header("X-Nul", "a\0b").encode()),
+        ("NUL in a header", nul.encode()),
         ("the same length twice in one line", doubled.encode()),
     ];
-    for (name, bytes) in lenient {
-        all_replies(&cx, &bytes).await.of(name)?;
+    for (name, bytes) in variants {
+        all_replies(cx, &bytes).await.of(name)?;
     }
-    alive(&cx).await
+    Ok(())
 }
 
 fn answers(reply: &Reply, id: &Value) -> bool {

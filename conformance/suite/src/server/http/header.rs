@@ -84,10 +84,14 @@ async fn bad_characters(cx: Cx) -> Verdict {
         });
         each(&cx, variants, |reply| mismatch_or_plain_400(reply, &message)).await?;
     }
-    // In another form it would be right.
+    // In another form it would be right. Whether the name or its tool is found wrong first is not fixed.
     let message = cx.call("w\u{f6}rld", serde_json::json!({}));
     let post = cx.post(&message)?.set("Mcp-Name", "w\u{f6}rld");
-    each(&cx, [("a name in UTF-8", post)], |reply| mismatch_or_plain_400(reply, &message)).await
+    each(&cx, [("a name in UTF-8", post)], |reply| {
+        reply.has_status(400)?;
+        refused(reply)
+    })
+    .await
 }
 
 async fn duplicates(cx: Cx) -> Verdict {

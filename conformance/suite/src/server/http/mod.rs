@@ -89,15 +89,29 @@ fn known_call(cx: &Cx) -> Verdict<(Message, String)> {
     Ok((cx.call(&tool, json!({})), tool))
 }
 
-/// Whether the server serves a version before `version` as well.
-fn serves_before(cx: &Cx, version: &str) -> bool {
-    let versions = at(&cx.offer().discover, "/supportedVersions").as_array();
-    versions.is_some_and(|all| all.iter().filter_map(Value::as_str).any(|it| it < version))
+/// Whether the server serves a version before `version` as well: it lists one, or a client of an earlier revision gets one.
+async fn serves_before(cx: &Cx, version: &str) -> Verdict<bool> {
+    let listed = at(&cx.offer().discover, "/supportedVersions").as_array().cloned();
+    let mut versions = listed.unwrap_or_default();
+    let hello = json!({
+        "jsonrpc": "2.0",
+        "id": "hello",
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-03-26",
+            "capabilities": {},
+            "clientInfo": { "name": "mcp-conformance", "version": env!("CARGO_PKG_VERSION") },
+        },
+    });
+    let bare = discover(cx)?.1.without("MCP-Protocol-Version").without("Mcp-Method");
+    let reply = cx.send(&bare.body(hello.to_string())).await?;
+    versions.extend(reply.result().ok().and_then(|result| result.get("protocolVersion")).cloned());
+    Ok(versions.iter().filter_map(Value::as_str).any(|it| it < version))
 }
 
 /// Goes on if the server serves this revision alone.
-fn modern_only(cx: &Cx) -> Verdict {
-    if serves_before(cx, VERSION) {
+async fn modern_only(cx: &Cx) -> Verdict {
+    if serves_before(cx, VERSION).await? {
         return Err(Stop::skip("the server serves earlier revisions, too"));
     }
     Ok(())

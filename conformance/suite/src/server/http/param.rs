@@ -35,7 +35,7 @@ impl Mirrored<'_> {
     fn bare(&self, value: impl Into<Value>) -> Verdict<(Message, Post)> {
         let mut arguments = Cx::arguments_of(self.tool);
         put(&mut arguments, &self.path, value.into());
-        self.with(arguments)
+        self.with(&arguments)
     }
 
     /// The same without a value.
@@ -44,15 +44,15 @@ impl Mirrored<'_> {
         if let ([name], Some(members)) = (&*self.path, arguments.as_object_mut()) {
             members.remove(name);
         }
-        self.with(arguments)
+        self.with(&arguments)
     }
 
-    fn with(&self, arguments: Value) -> Verdict<(Message, Post)> {
+    fn with(&self, arguments: &Value) -> Verdict<(Message, Post)> {
         let name = at(self.tool, "/name").as_str().unwrap_or_default();
         let message = self.cx.call(name, arguments.clone());
         let mut post = self.cx.post(&message)?;
         for (path, schema, _) in properties(at(self.tool, "/inputSchema")) {
-            let value = at(&arguments, &pointer(&path)).clone();
+            let value = at(arguments, &pointer(&path)).clone();
             let header = at(schema, "/x-mcp-header").as_str();
             if let Some(header) = header.filter(|_| path != self.path && !value.is_null()) {
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

@@ -2,14 +2,15 @@
 
 use serde_json::Value;
 
-use super::judge::{Of as _, mismatch, refused_by, served};
+use super::endpoint::usable_after;
+use super::judge::{Of as _, mismatch, refused_best, refused_by, served};
 use super::{INVALID_PARAMS, UNKNOWN_METHOD, discover, each, serves_before};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
 use crate::verdict::{Stop, Verdict, expect};
+use crate::wire::Message;
 use crate::wire::json::at;
 use crate::wire::message::{META_VERSION, VERSION};
-use crate::wire::{Message, Reply};
 
 pub(in crate::server) const CHECKS: &[Check] = &[
     server_check!("server-http-method-unknown", Http, unknown_methods),
@@ -32,21 +33,12 @@ async fn unknown_methods(cx: Cx) -> Verdict {
     if !matches!(reply.status(), Some(400 | 413 | 431)) {
         refused_by(&reply, &long, 404, UNKNOWN_METHOD).of("a method of 4 KiB")?;
     }
-    if cx.is_http2() { Ok(()) } else { usable_afterwards(&cx).await.of("a discover afterwards") }
-}
-
-async fn usable_afterwards(cx: &Cx) -> Verdict {
-    let mut connection = cx.connect().await?;
-    connection.send(&cx.post(&cx.request("unknown/method"))?.encode()).await?;
-    if Reply::read(&mut connection).await?.closes() {
-        return Ok(());
-    }
-    connection.send(&discover(cx)?.1.encode()).await?;
-    served(&Reply::read(&mut connection).await?)
+    let post = cx.post(&cx.request("unknown/method"))?;
+    if cx.is_http2() { Ok(()) } else { usable_after(&cx, &post).await }
 }
 
 async fn removed_methods(cx: Cx) -> Verdict {
-    let gone: &[&str] = if serves_before(&cx, VERSION) {
+    let gone: &[&str] = if serves_before(&cx, VERSION).await? {
         &["tasks/list", "tasks/result"]
     } else {
         &["ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "initialize"]
@@ -82,7 +74,7 @@ async fn undeclared_methods(cx: &Cx) -> Verdict {
 }
 
 async fn version_missing(cx: Cx) -> Verdict {
-    if serves_before(&cx, "2025-06-18") {
+    if serves_before(&cx, "2025-06-18").await? {
         return Err(Stop::skip("the server serves revisions that do not know the header"));
     }
     let (message, post) = discover(&cx)?;
@@ -94,28 +86,26 @@ async fn version_missing(cx: Cx) -> Verdict {
     each(&cx, variants, |reply| mismatch(reply, &message)).await?;
     let bare = message.clone().with("params", Value::Object(serde_json::Map::new()));
     let bare = post.without("MCP-Protocol-Version").body(bare.text());
-    each(&cx, [("neither header nor _meta", bare)], |reply| {
-        let by_meta = refused_by(reply, &message, 400, INVALID_PARAMS);
-        by_meta.or_else(|_| mismatch(reply, &message))
-    })
-    .await
+    let codes = [super::MISMATCH, INVALID_PARAMS];
+    each(&cx, [("neither header nor _meta", bare)], |reply| refused_best(&cx, reply, &codes)).await
 }
 
 async fn version_mismatch(cx: Cx) -> Verdict {
     let (message, post) = discover(&cx)?;
     let name = "MCP-Protocol-Version";
-    let old = post.clone().body(message.clone().meta(META_VERSION, "1900-01-01").text());
-    let variants = [
+    let wrong = "1900-01-01";
+    let old = post.clone().body(message.clone().meta(META_VERSION, wrong).text());
+    let mut variants = vec![
         ("another version in _meta", old),
-        ("another version in the header", post.clone().set(name, "1900-01-01")),
-        ("the version before in the header", post.clone().set(name, "2025-11-25")),
-        ("two lines, the right one first", post.clone().header(name, "2025-11-25")),
-        (
-            "two lines, the right one last",
-            post.clone().set(name, "2025-11-25").header(name, VERSION),
-        ),
+        ("another version in the header", post.clone().set(name, wrong)),
+        ("two lines, the right one first", post.clone().header(name, wrong)),
+        ("two lines, the right one last", post.clone().set(name, wrong).header(name, VERSION)),
         ("two in one line", post.clone().set(name, format!("{VERSION}, {VERSION}"))),
     ];
+    // Who serves the revision before may go by its rules then.
+    if !serves_before(&cx, VERSION).await? {
+        variants.push(("the version before in the header", post.clone().set(name, "2025-11-25")));
+    }
     each(&cx, variants, |reply| mismatch(reply, &message)).await?;
     let doubled = post.header(name, VERSION);
     each(&cx, [("two equal lines", doubled)], |reply| {
