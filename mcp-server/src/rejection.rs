@@ -195,6 +195,13 @@ pub(crate) fn cut(text: &str, chars: usize) -> Cow<'_, str> {
 /// As much of a decoder's complaint as tells what is wrong: it may quote a value of any length.
 pub(crate) const MAX_WHY: usize = 300;
 
+impl Rejection {
+    /// Whether it is one of a notification, which has no answer where none is due for the transport's sake.
+    pub(crate) fn is_of_notification(&self) -> bool {
+        matches!(&*self.reason, Reason::Scan(error) if error.is_of_notification())
+    }
+}
+
 impl From<ScanError> for Rejection {
     fn from(error: ScanError) -> Self {
         Self { id: error.id.clone(), reason: Box::new(Reason::Scan(error)), initialize: false }

@@ -69,6 +69,12 @@ struct ServerArgs {
     /// The server is public, and pages of every origin may use it.
     #[arg(long, conflicts_with = "command")]
     any_origin: bool,
+    /// A header in place of the one above for requests of another user, who must not go on where the first has begun.
+    #[arg(long = "other-header", conflicts_with = "command")]
+    other_headers: Vec<String>,
+    /// A shell command that asks the server to end, such as "kill -TERM 4711": the last thing that happens to it.
+    #[arg(long, conflicts_with = "command")]
+    stop: Option<String>,
     #[command(flatten)]
     common: Common,
 }
@@ -166,14 +172,10 @@ async fn carry_out(what: What) -> Result<ExitCode, String> {
     let table = Table::load();
     match what {
         What::Server(args) => {
-            let headers = args.headers.iter().map(|header| {
-                let parts =
-                    header.split_once(':').ok_or_else(|| format!("{header:?} is no header"))?;
-                Ok((parts.0.trim().to_owned(), parts.1.trim().to_owned()))
-            });
-            let headers = headers.collect::<Result<Vec<_>, String>>()?;
-            let ServerArgs { http2, ca, any_origin, .. } = args;
-            let ways = Ways { http2, any_origin, ca };
+            let headers = headers_of(&args.headers)?;
+            let other = headers_of(&args.other_headers)?;
+            let ServerArgs { http2, ca, any_origin, stop, .. } = args;
+            let ways = Ways { http2, any_origin, ca, other, stop };
             let target = match (args.url, args.command) {
                 (Some(url), _) => Target::Http(Endpoint::new(&url, headers, ways)?),
                 (None, command) => Target::Command(command.unwrap_or_default()),
@@ -200,6 +202,15 @@ async fn carry_out(what: What) -> Result<ExitCode, String> {
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// Headers as they are given, name and value.
+fn headers_of(given: &[String]) -> Result<Vec<(String, String)>, String> {
+    let pairs = given.iter().map(|header| {
+        let parts = header.split_once(':').ok_or_else(|| format!("{header:?} is no header"))?;
+        Ok((parts.0.trim().to_owned(), parts.1.trim().to_owned()))
+    });
+    pairs.collect()
 }
 
 async fn test(

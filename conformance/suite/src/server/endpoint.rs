@@ -34,6 +34,10 @@ pub(crate) struct Ways {
     pub(crate) any_origin: bool,
     /// A file of root certificates in place of the system's.
     pub(crate) ca: Option<PathBuf>,
+    /// Headers of another user, in place of those for every request.
+    pub(crate) other: Vec<(String, String)>,
+    /// A shell command that stops the server.
+    pub(crate) stop: Option<String>,
 }
 
 impl Endpoint {

@@ -262,7 +262,7 @@ impl Cx {
 }
 
 /// A value that a schema takes: its default, its first choice, or the least of its type.
-fn made(schema: &Value) -> Value {
+pub(super) fn made(schema: &Value) -> Value {
     let given = schema.get("default").or_else(|| schema.get("const"));
     if let Some(value) = given.or_else(|| schema.get("enum")?.get(0)) {
         return value.clone();
