@@ -5,6 +5,7 @@
 pub(crate) mod exchange;
 pub(crate) mod http;
 pub(crate) mod json;
+pub(crate) mod keys;
 pub(crate) mod line;
 pub(crate) mod log;
 pub(crate) mod message;
