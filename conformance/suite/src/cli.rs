@@ -10,6 +10,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::check::{self, Check};
+use crate::client::Manners;
 use crate::expected::Expected;
 use crate::report::{self, Form, Report};
 use crate::requirement::{Level, Table};
@@ -46,6 +47,8 @@ enum What {
     Bridge {
         /// Where the playing server is.
         address: String,
+        #[command(flatten)]
+        manners: Manners,
     },
 }
 
@@ -197,9 +200,9 @@ async fn carry_out(what: What) -> Result<ExitCode, String> {
             print(&told)
         }
         What::Coverage => print(&report::coverage(&table)),
-        What::Bridge { address } => {
-            crate::client::bridge(&address).await.map_err(|error| error.to_string())?;
-            Ok(ExitCode::SUCCESS)
+        What::Bridge { address, manners } => {
+            let ended = crate::client::bridge(&address, &manners).await;
+            Ok(ExitCode::from(ended.map_err(|error| error.to_string())?))
         }
     }
 }

@@ -7,6 +7,7 @@ mod frames;
 pub(crate) mod h2;
 pub(crate) mod http;
 pub(crate) mod json;
+pub(crate) mod keys;
 pub(crate) mod line;
 pub(crate) mod log;
 pub(crate) mod message;
