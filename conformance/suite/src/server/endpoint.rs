@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use super::Tokens;
 use crate::verdict::{Stop, Verdict};
 use crate::wire::http::Io;
 use crate::wire::tls::Tls;
@@ -38,6 +39,8 @@ pub(crate) struct Ways {
     pub(crate) other: Vec<(String, String)>,
     /// A shell command that stops the server.
     pub(crate) stop: Option<String>,
+    /// Tokens, where the server is protected.
+    pub(crate) tokens: Tokens,
 }
 
 impl Endpoint {

@@ -5,6 +5,7 @@ mod raw;
 mod talk;
 mod target;
 
+mod auth;
 mod cancel;
 mod discover;
 mod http;
@@ -15,6 +16,7 @@ mod progress;
 mod rpc;
 mod stdio;
 
+pub(crate) use auth::Tokens;
 pub(crate) use endpoint::{Endpoint, Ways};
 pub(crate) use target::{Cx, Offer, Target};
 
@@ -57,5 +59,11 @@ pub(crate) const AREAS: &[&[Check]] = &[
     http::order::CHECKS,
     http::param::CHECKS,
     http::flood::CHECKS,
+    auth::said::CHECKS,
+    auth::first::CHECKS,
+    auth::bad::CHECKS,
+    auth::form::CHECKS,
+    auth::document::CHECKS,
+    auth::dpop::CHECKS,
     listen::end::LAST,
 ];
