@@ -3,13 +3,13 @@
 //!     everything-server [--port N] [--until-eof]
 //!     everything-server --stdio
 //!
-//! Serves `/mcp` on 127.0.0.1, on a free port unless one is given, and prints `listening PORT`. With
-//! `--until-eof` it ends when its standard input does, so that it cannot outlive the process that started it. With
-//! `--stdio` it serves the process that started it over standard input and output, until SIGTERM at the latest. The
-//! tool `end` ends it as well.
+//! Serves `/mcp` on 127.0.0.1, on a free port unless one is given, and prints `listening PORT`, until SIGTERM. With
+//! `--until-eof` it ends when its standard input does instead, so that it cannot outlive the process that started it.
+//! With `--stdio` it serves the process that started it over standard input and output, until SIGTERM at the latest.
+//! The tool `end` ends it as well.
 
 use std::error::Error;
-use std::future::{Future, pending};
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 use std::{env, io, thread};
@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if options.until_eof {
         serve.shutdown_on(either(end_of_input(), end)).await?;
     } else {
-        serve.shutdown_on(either(pending(), end)).await?;
+        serve.shutdown_on(either(terminated()?, end)).await?;
     }
     Ok(())
 }
@@ -80,7 +80,7 @@ fn terminated() -> io::Result<impl Future<Output = ()>> {
 
 #[cfg(not(unix))]
 fn terminated() -> io::Result<impl Future<Output = ()>> {
-    Ok(pending())
+    Ok(std::future::pending())
 }
 
 // A thread of its own: the runtime would wait for one of its own at the end, and so for the input.

@@ -4,6 +4,7 @@ mod input;
 mod peer;
 mod prompts;
 mod resources;
+mod slow;
 mod tools;
 
 use std::fmt;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_server::types::CacheScope;
-use mcp_server::{Announces, BuildError, Server, Tool};
+use mcp_server::{Announces, BuildError, Key, KeyRing, Server, Tool};
 use tokio::sync::Notify;
 
 /// The server with everything that the official suite and the clients of other SDKs look for. It notifies `end` when
@@ -48,9 +49,10 @@ fn with<const N: usize>(more: [Tool; N], end: Arc<Notify>) -> Result<Server, Bui
         .tools(more)
         .tools(input::tools())
         .prompt(input::prompt());
-    peer::add_to(server, end)
+    peer::add_to(slow::add_to(server), end)
         .announces(Announces::new().tools().prompts().resources().resource_updates())
         .list_cache(FRESH, CacheScope::Public)
+        .state_keys(KeyRing::new(Key::new(KEY)))
         .build()
 }
 
@@ -63,3 +65,6 @@ pub fn say(line: impl fmt::Display) {
 
 /// The lists change in name only, and the suite looks for a hint about caching.
 const FRESH: Duration = Duration::from_mins(1);
+
+/// All processes take the states of each other. What is secret here is nothing.
+const KEY: &[u8; 32] = b"the key of all servers like this";

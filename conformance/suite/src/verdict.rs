@@ -34,6 +34,16 @@ impl Stop {
         Self::fail("an answer", seen)
     }
 
+    /// The same of one case among several.
+    pub(crate) fn of(self, case: &str) -> Self {
+        match self {
+            Self::Fail { expected, seen } => {
+                Self::Fail { expected: format!("{expected}, with {case}"), seen }
+            }
+            Self::Skip(why) => Self::Skip(why),
+        }
+    }
+
     pub(crate) fn silent(patience: Duration) -> Self {
         Self::lost(format!("nothing for {patience:?}"))
     }
