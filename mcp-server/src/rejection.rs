@@ -205,7 +205,7 @@ impl Reason {
             Self::NotPost => invalid("The MCP endpoint accepts POST only"),
             Self::NotJson => invalid("The Content-Type must be application/json, given once"),
             Self::NotAcceptable => {
-                invalid("The Accept header takes neither application/json nor text/event-stream")
+                invalid("The Accept header takes neither JSON nor event streams")
             }
             Self::BodyTooLarge { limit } => ErrorObject::invalid_request(format!(
                 "The request body is larger than {limit} bytes"
