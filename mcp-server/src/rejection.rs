@@ -218,9 +218,7 @@ impl Reason {
             Self::Path => invalid("There is no MCP endpoint at this path"),
             Self::NotPost => invalid("The MCP endpoint accepts POST only"),
             Self::NotJson => invalid("The Content-Type must be application/json, given once"),
-            Self::NotAcceptable => {
-                invalid("The Accept header takes neither application/json nor text/event-stream")
-            }
+            Self::NotAcceptable => invalid("The Accept header takes neither JSON nor streams"),
             Self::BodyTooLarge { limit } => ErrorObject::invalid_request(format!(
                 "The request body is larger than {limit} bytes"
             )),
