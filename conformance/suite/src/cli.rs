@@ -314,3 +314,15 @@ impl Level {
         table.of_check(check).map(|it| it.level).max()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn options_do_not_contradict_each_other() {
+        Cli::command().debug_assert();
+    }
+}

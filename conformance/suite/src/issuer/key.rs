@@ -142,10 +142,7 @@ mod tests {
         let key = Key::well_known();
         let token = key.sign(&json!({ "typ": "at+jwt" }), &json!({ "iss": "x" }));
         let (header, claims) = key.open(&token).unwrap();
-        assert_eq!(
-            header,
-            json!({ "alg": "ES256", "kid": "mcp-conformance", "typ": "at+jwt" })
-        );
+        assert_eq!(header, json!({ "alg": "ES256", "kid": "mcp-conformance", "typ": "at+jwt" }));
         assert_eq!(claims, json!({ "iss": "x" }));
         assert!(Key::random().open(&token).is_none());
         assert!(key.open(token.trim_end_matches(|it| it != '.')).is_none());

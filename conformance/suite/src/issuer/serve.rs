@@ -63,9 +63,10 @@ impl Issuer {
 
     fn answer(&self, method: &str, path: &str, body: &str) -> Option<Value> {
         match (method, path) {
-            ("GET", "/.well-known/oauth-authorization-server" | "/.well-known/openid-configuration") => {
-                Some(self.metadata())
-            }
+            (
+                "GET",
+                "/.well-known/oauth-authorization-server" | "/.well-known/openid-configuration",
+            ) => Some(self.metadata()),
             ("GET", "/jwks") => Some(json!({ "keys": [self.key().listed()] })),
             // Tokens have no characters that a form would have to escape.
             ("POST", "/introspect") => {

@@ -128,7 +128,10 @@ async fn expired(cx: Cx) -> Verdict {
     let changes = vec![
         ("expired an hour ago", json!({ "iat": now() - 2 * HOUR, "exp": now() - HOUR })),
         ("expired ten minutes ago", json!({ "iat": now() - HOUR, "exp": now() - HOUR / 6 })),
-        ("not valid before an hour from now", json!({ "nbf": now() + HOUR, "exp": now() + 2 * HOUR })),
+        (
+            "not valid before an hour from now",
+            json!({ "nbf": now() + HOUR, "exp": now() + 2 * HOUR }),
+        ),
     ];
     let tokens = tokens(&cx, given, "--token-expired", changes)?;
     each_token(&cx, tokens, |reply| invalid(&cx, reply)).await
@@ -152,7 +155,10 @@ async fn wrong_audience(cx: Cx) -> Verdict {
         ("for a list of none", json!({ "aud": [] })),
         ("for another port", json!({ "aud": format!("{name}:{port}{path}") })),
         ("for what begins like this server", json!({ "aud": format!("{resource}.example.com") })),
-        ("for what begins this server", json!({ "aud": origin.split_at(origin.len().saturating_sub(1)).0 })),
+        (
+            "for what begins this server",
+            json!({ "aud": origin.split_at(origin.len().saturating_sub(1)).0 }),
+        ),
         ("for the suite", json!({ "aud": "mcp-conformance" })),
     ];
     let tokens = tokens(&cx, given, "--token-audience", changes)?;
@@ -171,11 +177,14 @@ async fn wrong_audience(cx: Cx) -> Verdict {
 
 async fn foreign_issuer(cx: Cx) -> Verdict {
     protected(&cx).await?;
-    let given = cx.endpoint()?.ways.tokens.issuer.as_ref();
+    let given = cx.endpoint()?.ways.tokens.foreign.as_ref();
     let issuer = own(&cx).map(|own| own.issuer().url().to_owned()).unwrap_or_default();
     let changes = vec![
         ("of another issuer, by this one's key", json!({ "iss": "https://elsewhere.example.com" })),
-        ("of an issuer that begins like this one", json!({ "iss": format!("{issuer}.example.com") })),
+        (
+            "of an issuer that begins like this one",
+            json!({ "iss": format!("{issuer}.example.com") }),
+        ),
         ("of no issuer", json!({ "iss": null })),
     ];
     let mut tokens = tokens(&cx, given, "--token-issuer", changes)?;
@@ -183,7 +192,8 @@ async fn foreign_issuer(cx: Cx) -> Verdict {
         let claims = own.claims(&json!({}));
         let signed = Key::random().sign(&json!({ "typ": "at+jwt" }), &claims);
         tokens.push(("by another key under the name of this one's", signed));
-        let id = json!({ "aud": "mcp-conformance", "scope": null, "client_id": null, "nonce": "x" });
+        let id =
+            json!({ "aud": "mcp-conformance", "scope": null, "client_id": null, "nonce": "x" });
         let id_token = own.issuer().key().sign(&json!({ "typ": "JWT" }), &own.claims(&id));
         tokens.push(("an id token", id_token));
         tokens.push(("a refresh token", key::unique()));

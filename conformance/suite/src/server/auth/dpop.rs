@@ -81,7 +81,10 @@ async fn bound_token(cx: Cx) -> Verdict {
     let is_refused = |name: &str, reply: Reply| unauthorized(&reply).map(drop).of(name);
     is_refused("as a bearer token", bound.ask(&cx, "Bearer", &[]).await?)?;
     let with_proof = bound.proof(&cx, &bound.key, &json!({}), &json!({}))?;
-    is_refused("as a bearer token beside a proof", bound.ask(&cx, "Bearer", &[&with_proof]).await?)?;
+    is_refused(
+        "as a bearer token beside a proof",
+        bound.ask(&cx, "Bearer", &[&with_proof]).await?,
+    )?;
     is_refused("without a proof", bound.ask(&cx, "DPoP", &[]).await?)?;
     is_refused("with two proofs", bound.ask(&cx, "DPoP", &[&with_proof, &with_proof]).await?)?;
     let again = bound.ask(&cx, "DPoP", &[&proof]).await?;

@@ -38,7 +38,11 @@ async fn first(cx: Cx) -> Verdict {
     for (name, body) in [("broken JSON", "{"), ("an empty body", "")] {
         let reply = cx.send(&discover.clone().body(body)).await.of(name)?;
         let is_first = tells_nothing(&reply, &tells).is_ok();
-        expect(is_first || reply.status() == Some(400), format!("{name}: status 401"), reply.told())?;
+        expect(
+            is_first || reply.status() == Some(400),
+            format!("{name}: status 401"),
+            reply.told(),
+        )?;
         cx.warnings.unless(is_first, format!("{name}: status 401"), reply.told());
     }
     Ok(())
@@ -101,8 +105,7 @@ async fn every_method(cx: Cx) -> Verdict {
         return Ok(());
     }
     let mut connection = cx.connect().await?;
-    let (with_token, without) =
-        (with(&cx, good)?, bare(&cx, &cx.request("server/discover"))?);
+    let (with_token, without) = (with(&cx, good)?, bare(&cx, &cx.request("server/discover"))?);
     let turns: [(&str, &Post, u16); 3] = [
         ("the good token", &with_token, 200),
         ("none on the same connection", &without, 401),

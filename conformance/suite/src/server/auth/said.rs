@@ -88,7 +88,9 @@ async fn insufficient(cx: Cx) -> Verdict {
     let reply = refused(&cx).await?;
     let is_discover = call.method() == "server/discover";
     if is_discover && cx.endpoint()?.ways.tokens.scopes.is_none() && reply.result().is_ok() {
-        return Err(Stop::skip("nothing is known that needs a scope, such as the tool test_scoped"));
+        return Err(Stop::skip(
+            "nothing is known that needs a scope, such as the tool test_scoped",
+        ));
     }
     reply.has_status(403)?;
     let challenges = challenged(&reply)?;

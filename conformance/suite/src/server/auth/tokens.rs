@@ -23,7 +23,7 @@ pub(crate) struct Tokens {
     pub(super) audience: Option<String>,
     /// A token of an issuer that the server does not trust.
     #[arg(long = "token-issuer")]
-    pub(super) issuer: Option<String>,
+    pub(super) foreign: Option<String>,
     /// A good token of too few scopes for the tool test_scoped; without such a tool, for server/discover.
     #[arg(long = "token-scopes")]
     pub(super) scopes: Option<String>,
