@@ -9,7 +9,7 @@ use crate::server::raw::Of as _;
 use crate::server::{Cx, Endpoint};
 use crate::verdict::{Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
-use crate::wire::{Post, Reply};
+use crate::wire::{Post, Record, Reply};
 
 pub(in crate::server) const CHECKS: &[Check] = &[
     server_check!("server-auth-prm-served", Http, is_served),
@@ -65,7 +65,9 @@ async fn get(cx: &Cx, url: &str) -> Verdict<Reply> {
     let endpoint = endpoint.map_err(|why| Stop::fail("an absolute URL", why))?;
     let post = Post::bytes("", &endpoint.authority, &endpoint.path).method("GET");
     let post = post.without("Content-Type").set("Accept", "application/json");
-    cx.of_endpoint(endpoint).send(&post).await
+    // What comes is no message of the protocol, and is not to be judged as one.
+    let elsewhere = Cx { record: Record::default(), ..cx.of_endpoint(endpoint) };
+    elsewhere.send(&post).await
 }
 
 /// What there is, of a server that is protected or says who issues tokens for it all the same.
