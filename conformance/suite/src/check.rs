@@ -17,8 +17,7 @@ pub(crate) struct Check {
     pub(crate) id: &'static str,
     /// The transports over which it makes sense.
     pub(crate) over: Over,
-    /// Whether others must not run beside it, since it floods or measures time.
-    pub(crate) is_alone: bool,
+    pub(crate) when: When,
     pub(crate) run: Run,
 }
 
@@ -27,6 +26,17 @@ pub(crate) struct Check {
 pub(crate) enum Run {
     Server(fn(server::Cx) -> Work),
     Client(fn(client::Cx) -> Work),
+}
+
+/// When a check runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum When {
+    /// Beside others.
+    Beside,
+    /// While no other runs, since it floods or measures time.
+    Alone,
+    /// Behind all others, since it judges what they have recorded.
+    Last,
 }
 
 /// Transports.
@@ -50,7 +60,13 @@ impl Over {
 impl Check {
     /// The same check, run while no other runs.
     pub(crate) const fn alone(mut self) -> Self {
-        self.is_alone = true;
+        self.when = When::Alone;
+        self
+    }
+
+    /// The same check, run behind all others.
+    pub(crate) const fn last(mut self) -> Self {
+        self.when = When::Last;
         self
     }
 
@@ -71,7 +87,7 @@ macro_rules! server_check {
         $crate::check::Check {
             id: $id,
             over: $crate::check::Over::$over,
-            is_alone: false,
+            when: $crate::check::When::Beside,
             run: $crate::check::Run::Server(|cx| Box::pin($work(cx))),
         }
     };
@@ -83,7 +99,7 @@ macro_rules! client_check {
         $crate::check::Check {
             id: $id,
             over: $crate::check::Over::$over,
-            is_alone: false,
+            when: $crate::check::When::Beside,
             run: $crate::check::Run::Client(|cx| Box::pin($work(cx))),
         }
     };

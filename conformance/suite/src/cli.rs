@@ -1,14 +1,17 @@
 //! The command line.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
 use crate::check::{self, Check};
-use crate::report::{self, Form, Weight};
+use crate::expected::Expected;
+use crate::report::{self, Form, Report};
 use crate::requirement::{Level, Table};
 use crate::run::{self, Pace, Tested};
 use crate::server::Target;
@@ -86,6 +89,12 @@ struct Common {
     /// How the report is written.
     #[arg(long, value_enum, default_value_t = Form::Terminal)]
     report: Form,
+    /// Writes the report there, and one for people to standard output.
+    #[arg(long)]
+    output: Option<PathBuf>,
+    /// A file of findings that are expected, a line each: CHECK # REASON. One that is not found any more fails.
+    #[arg(long)]
+    expected: Option<PathBuf>,
     /// Shows what passed on the wire for every check, not only for those that failed.
     #[arg(long)]
     verbose: bool,
@@ -102,6 +111,9 @@ struct Filter {
     /// Checks that rest on a page, such as basic/transports.
     #[arg(long)]
     section: Option<String>,
+    /// Checks that rest on this requirement.
+    #[arg(long)]
+    requirement: Option<String>,
     /// Checks that rest on a MUST or MUST NOT.
     #[arg(long)]
     must: bool,
@@ -117,8 +129,10 @@ impl Filter {
         let page = self.section.as_deref();
         let stands =
             page.is_none_or(|page| table.of_check(check.id).any(|it| it.page.starts_with(page)));
+        let rests = |id: &String| table.of_check(check.id).any(|it| it.id == *id);
+        let rests = self.requirement.as_ref().is_none_or(rests);
         let musts = !self.must || table.of_check(check.id).any(|it| it.level.is_must());
-        named && stands && musts
+        named && stands && rests && musts
     }
 }
 
@@ -195,12 +209,43 @@ async fn test(
     if checks.is_empty() {
         return Err("there is no such check".to_owned());
     }
-    let all = run::run(tested, checks, pace, |_| {}).await;
-    let weighed = all.iter().map(|ran| (report::weight(ran, table, common.strict), ran));
-    let weighed = weighed.collect::<Vec<_>>();
-    print(&report::told(common.report, &weighed, table, common.verbose))?;
-    let failed = weighed.iter().any(|(weight, _)| *weight == Weight::Failure);
-    Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    let expected = match &common.expected {
+        None => Expected::default(),
+        Some(path) => {
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| format!("{}: {error}", path.display()))?;
+            let expected =
+                Expected::parse(&text).map_err(|why| format!("{}: {why}", path.display()))?;
+            if let Some(entry) =
+                expected.entries().find(|entry| check::all().all(|it| it.id != entry.check))
+            {
+                return Err(format!("{}: {entry}: there is no such check", path.display()));
+            }
+            expected
+        }
+    };
+    let (total, ended) = (checks.len(), AtomicUsize::new(0));
+    let shows_progress = std::io::stderr().is_terminal();
+    let all = run::run(tested, checks, pace, |ran| {
+        let ended = ended.fetch_add(1, Ordering::Relaxed) + 1;
+        if shows_progress {
+            eprint!("{}", report::progress(ended, total, ran));
+        }
+    });
+    let all = all.await;
+    if shows_progress {
+        eprint!("\r\x1b[K");
+    }
+    let report = Report::new(&all, table, &expected, common.strict);
+    match &common.output {
+        None => print(&report.told(common.report, common.verbose))?,
+        Some(path) => {
+            let text = report.told(common.report, common.verbose);
+            std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+            print(&report.told(Form::Terminal, common.verbose))?
+        }
+    };
+    Ok(if report.is_good() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 fn print(text: &str) -> Result<ExitCode, String> {

@@ -3,6 +3,7 @@
 mod check;
 mod cli;
 mod client;
+mod expected;
 mod report;
 mod requirement;
 mod run;

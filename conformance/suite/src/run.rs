@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
-use crate::check::{Check, Run};
+use crate::check::{Check, Run, When};
 use crate::server::{Offer, Target};
 use crate::verdict::Stop;
+use crate::wire::Record;
 use crate::{client, server};
 
 /// What is tested.
@@ -58,54 +60,62 @@ pub(crate) async fn run(
     pace: Pace,
     done: impl Fn(&Ran),
 ) -> Vec<Ran> {
+    let record = Record::default();
     let offer = match tested {
         Tested::Server(target) => {
-            server::Cx::new(Arc::clone(target), Arc::default(), pace.patience).find_out().await
+            let target = Arc::clone(target);
+            server::Cx::new(target, Arc::default(), record.clone(), pace.patience).find_out().await
         }
         Tested::Client { .. } => Offer::default(),
     };
-    let offer = Arc::new(offer);
-    let total = checks.len();
-    let (alone, beside): (Vec<_>, Vec<_>) =
-        checks.into_iter().enumerate().partition(|(_, check)| check.is_alone);
-    let turns = Arc::new(Semaphore::new(pace.jobs.max(1)));
-    let mut tasks = tokio::task::JoinSet::new();
-    for (at, check) in beside {
-        let (work, turns) =
-            (one(tested.clone(), Arc::clone(&offer), check, pace), Arc::clone(&turns));
-        tasks.spawn(async move {
-            let _turn = turns.acquire().await;
-            (at, work.await)
-        });
-    }
-    let mut all = vec![None; total];
-    while let Some(joined) = tasks.join_next().await {
-        if let Ok((at, ran)) = joined {
-            done(&ran);
-            if let Some(place) = all.get_mut(at) {
-                *place = Some(ran);
-            }
-        }
-    }
-    for (at, check) in alone {
-        let ran = one(tested.clone(), Arc::clone(&offer), check, pace).await;
+    let given = Given { tested: tested.clone(), offer: Arc::new(offer), record, pace };
+    let mut all = vec![None; checks.len()];
+    let mut put = |at: usize, ran: Ran| {
         done(&ran);
         if let Some(place) = all.get_mut(at) {
             *place = Some(ran);
         }
+    };
+    let turns = Arc::new(Semaphore::new(pace.jobs.max(1)));
+    let mut tasks = JoinSet::new();
+    let of = |when| checks.iter().copied().enumerate().filter(move |(_, check)| check.when == when);
+    for (at, check) in of(When::Beside) {
+        let (given, turns) = (given.clone(), Arc::clone(&turns));
+        tasks.spawn(async move {
+            let _turn = turns.acquire().await;
+            (at, one(given, check).await)
+        });
+    }
+    while let Some(joined) = tasks.join_next().await {
+        if let Ok((at, ran)) = joined {
+            put(at, ran);
+        }
+    }
+    for (at, check) in of(When::Alone).chain(of(When::Last)) {
+        put(at, one(given.clone(), check).await);
     }
     all.into_iter().flatten().collect()
 }
 
-async fn one(tested: Tested, offer: Arc<Offer>, check: &'static Check, pace: Pace) -> Ran {
+/// What every check of a run is given.
+#[derive(Clone)]
+struct Given {
+    tested: Tested,
+    offer: Arc<Offer>,
+    record: Record,
+    pace: Pace,
+}
+
+async fn one(given: Given, check: &'static Check) -> Ran {
+    let Given { tested, offer, record, pace } = given;
     let begun = Instant::now();
     let (log, warnings, work) = match (&tested, check.run) {
         (Tested::Server(target), Run::Server(work)) => {
-            let cx = server::Cx::new(Arc::clone(target), offer, pace.patience);
+            let cx = server::Cx::new(Arc::clone(target), offer, record, pace.patience);
             (cx.log.clone(), cx.warnings.clone(), work(cx))
         }
         (Tested::Client { command, is_http }, Run::Client(work)) => {
-            let cx = client::Cx::new(Arc::clone(command), *is_http, pace.patience);
+            let cx = client::Cx::new(Arc::clone(command), *is_http, record, pace.patience);
             (cx.log.clone(), cx.warnings.clone(), work(cx))
         }
         _ => return Ran::skipped(check, "it is about the other side"),

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout};
 use super::answer::Answer;
 use super::serve;
 use crate::verdict::{Stop, Verdict, Warnings, expect};
-use crate::wire::{Head, Log};
+use crate::wire::{Head, Log, Noted, Record};
 
 /// What a check of a client works with. A check gets one of its own.
 #[derive(Clone)]
@@ -21,6 +21,8 @@ pub(crate) struct Cx {
     command: Arc<str>,
     is_http: bool,
     pub(crate) log: Log,
+    /// What all checks have seen so far; over HTTP the heads are those of requests.
+    pub(crate) record: Record,
     pub(crate) warnings: Warnings,
     pub(crate) patience: Duration,
 }
@@ -135,11 +137,11 @@ impl Played {
 
 /// What is known while a play goes on.
 #[derive(Default)]
-pub(crate) struct Record {
+pub(crate) struct Witness {
     played: Mutex<Played>,
 }
 
-impl Record {
+impl Witness {
     /// Adds a request, and numbers it.
     pub(crate) fn add(&self, mut seen: Seen) -> Seen {
         let mut played = self.played.lock().unwrap_or_else(PoisonError::into_inner);
@@ -159,8 +161,20 @@ impl Record {
 pub(crate) type Part = Arc<dyn Fn(&Seen) -> Answer + Send + Sync>;
 
 impl Cx {
-    pub(crate) fn new(command: Arc<str>, is_http: bool, patience: Duration) -> Self {
-        Self { command, is_http, log: Log::default(), warnings: Warnings::default(), patience }
+    pub(crate) fn new(
+        command: Arc<str>,
+        is_http: bool,
+        record: Record,
+        patience: Duration,
+    ) -> Self {
+        Self {
+            command,
+            is_http,
+            log: Log::default(),
+            record,
+            warnings: Warnings::default(),
+            patience,
+        }
     }
 
     /// Whether the client is to speak HTTP.
@@ -187,10 +201,10 @@ impl Cx {
         let listener =
             listener.map_err(|error| Stop::skip(format!("no socket to listen on: {error}")))?;
         let address = listener.local_addr().map_err(|error| Stop::skip(error.to_string()))?;
-        let record = Arc::new(Record::default());
+        let witness = Arc::new(Witness::default());
         let serving = serve::Serving {
             part: Arc::new(part),
-            record: Arc::clone(&record),
+            witness: Arc::clone(&witness),
             log: self.log.clone(),
             origin: format!("http://{address}"),
         };
@@ -200,7 +214,11 @@ impl Cx {
         server.abort();
         let (exit, output) = ran?;
         let mut played =
-            std::mem::take(&mut *record.played.lock().unwrap_or_else(PoisonError::into_inner));
+            std::mem::take(&mut *witness.played.lock().unwrap_or_else(PoisonError::into_inner));
+        for seen in &played.requests {
+            let (method, head) = (seen.method().to_owned(), seen.head.clone());
+            self.record.add(Noted { method, head, message: seen.message.clone() });
+        }
         played.exit = exit;
         played.told = output.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         for line in output.lines() {

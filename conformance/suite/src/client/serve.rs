@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
 use super::answer::{Answer, Content, Part as Piece};
-use super::play::{Part, Record, Seen};
+use super::play::{Part, Seen, Witness};
 use crate::verdict::Verdict;
 use crate::wire::http::Connection;
 use crate::wire::{Head, Log};
@@ -20,7 +20,7 @@ use crate::wire::{Head, Log};
 #[derive(Clone)]
 pub(super) struct Serving {
     pub(super) part: Part,
-    pub(super) record: Arc<Record>,
+    pub(super) witness: Arc<Witness>,
     pub(super) log: Log,
     pub(super) origin: String,
 }
@@ -46,7 +46,7 @@ impl Serving {
     fn see(&self, head: Option<Head>, body: Vec<u8>) -> Seen {
         let message = serde_json::from_slice::<Value>(&body).unwrap_or_default();
         let origin = self.origin.clone();
-        self.record.add(Seen {
+        self.witness.add(Seen {
             head,
             body,
             message,
@@ -78,7 +78,7 @@ impl Serving {
                 // A client that leaves, or sends more before it has its answer, does not wait for it.
                 _ = requests.is_closed() => {
                     self.log.note("the client left");
-                    self.record.left(seen.number);
+                    self.witness.left(seen.number);
                     return Ok(());
                 }
             }

@@ -2,25 +2,32 @@
 
 use std::fmt::Write as _;
 
-use super::Weight;
-use crate::requirement::Table;
+use super::{Report, Weight};
 use crate::run::{Outcome, Ran};
 
-pub(super) fn told(all: &[(Weight, &Ran)], table: &Table, verbose: bool) -> String {
+/// What is said while checks run: how far they are.
+pub(crate) fn progress(ended: usize, total: usize, ran: &Ran) -> String {
+    format!("\r\x1b[K[{ended}/{total}] {}", ran.check.id)
+}
+
+pub(super) fn told(report: &Report<'_>, verbose: bool) -> String {
     let mut out = String::new();
-    for (weight, ran) in all {
+    for line in &report.lines {
+        let (ran, word) = (line.ran, line.weight.word());
         let id = ran.check.id;
         let _ = match &ran.outcome {
-            Outcome::Pass => writeln!(out, "pass  {id}"),
-            Outcome::Skip(why) => writeln!(out, "skip  {id}: {why}"),
+            Outcome::Pass => writeln!(out, "{word}  {id}"),
+            Outcome::Skip(why) => writeln!(out, "{word}  {id}: {why}"),
             Outcome::Fail { expected, seen } | Outcome::Warn { expected, seen } => {
-                let word = if *weight == Weight::Failure { "FAIL" } else { "warn" };
                 writeln!(out, "{word}  {id}: expected {expected}; seen {seen}")
             }
         };
-        let is_finding = matches!(weight, Weight::Failure | Weight::Warning);
+        if let Some(reason) = line.excuse {
+            let _ = writeln!(out, "      excused: {reason}");
+        }
+        let is_finding = matches!(line.weight, Weight::Failure | Weight::Warning);
         if is_finding {
-            for it in table.of_check(id) {
+            for it in report.table.of_check(id) {
                 let _ = writeln!(
                     out,
                     "      {} {}: {} <{}>",
@@ -31,20 +38,26 @@ pub(super) fn told(all: &[(Weight, &Ran)], table: &Table, verbose: bool) -> Stri
                 );
             }
         }
-        if verbose || is_finding {
+        if verbose || line.weight == Weight::Failure {
             for line in ran.log.lines() {
                 let _ = writeln!(out, "      {line}");
             }
         }
     }
-    let count = |weight| all.iter().filter(|(found, _)| *found == weight).count();
+    for entry in &report.stale {
+        let _ = writeln!(
+            out,
+            "STALE the file of expected findings, {entry}: nothing is found any more"
+        );
+    }
     let _ = writeln!(
         out,
-        "\n{} passed, {} failed, {} warnings, {} skipped",
-        count(Weight::Passed),
-        count(Weight::Failure),
-        count(Weight::Warning),
-        count(Weight::Skipped),
+        "\n{} passed, {} failed, {} warnings, {} expected, {} skipped",
+        report.count(Weight::Passed),
+        report.count(Weight::Failure),
+        report.count(Weight::Warning),
+        report.count(Weight::Expected),
+        report.count(Weight::Skipped),
     );
     out
 }

@@ -10,7 +10,7 @@ use crate::verdict::{Stop, Verdict, Warnings};
 use crate::wire::http::Connection;
 use crate::wire::json::at;
 use crate::wire::line::Process;
-use crate::wire::{Log, Message, Open, Post, Reply};
+use crate::wire::{Log, Message, Open, Post, Record, Reply};
 
 /// How the server is reached.
 #[derive(Clone, Debug)]
@@ -65,6 +65,8 @@ pub(crate) struct Cx {
     target: Arc<Target>,
     offer: Arc<Offer>,
     pub(crate) log: Log,
+    /// What all checks have seen so far.
+    pub(crate) record: Record,
     pub(crate) warnings: Warnings,
     pub(crate) patience: Duration,
     last_id: Arc<AtomicI64>,
@@ -74,12 +76,18 @@ pub(crate) struct Cx {
 const PAGES: usize = 20;
 
 impl Cx {
-    pub(crate) fn new(target: Arc<Target>, offer: Arc<Offer>, patience: Duration) -> Self {
+    pub(crate) fn new(
+        target: Arc<Target>,
+        offer: Arc<Offer>,
+        record: Record,
+        patience: Duration,
+    ) -> Self {
         let last_id = Arc::new(AtomicI64::new(0));
         Self {
             target,
             offer,
             log: Log::default(),
+            record,
             warnings: Warnings::default(),
             patience,
             last_id,
@@ -112,14 +120,15 @@ impl Cx {
 
     /// Sends a message as it has to be sent, and reads on as the check wants.
     pub(crate) async fn open(&self, message: &Message) -> Verdict<Open> {
-        match &*self.target {
-            Target::Http { .. } => self.open_post(&self.post(message)?, message.id()).await,
+        let open = match &*self.target {
+            Target::Http { .. } => self.open_post(&self.post(message)?, message.id()).await?,
             Target::Command(_) => {
                 let mut process = self.process()?;
                 process.send_line(&message.text()).await?;
-                Ok(Open::lines(process, message.id().clone()))
+                Open::lines(process, message.id().clone())
             }
-        }
+        };
+        Ok(open.recorded(message.method(), &self.record))
     }
 
     /// The HTTP request that carries a message, right in every way.
@@ -144,7 +153,7 @@ impl Cx {
         let mut connection = self.connect().await?;
         connection.send(&post.encode()).await?;
         let head = connection.head().await?;
-        Ok(Open::http(connection, head, id.clone()))
+        Ok(Open::http(connection, head, id.clone()).recorded("", &self.record))
     }
 
     /// A connection to the server, for bytes of any kind.

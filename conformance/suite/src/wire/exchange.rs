@@ -1,5 +1,6 @@
 //! What comes back for one request, over either transport.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -8,6 +9,7 @@ use tokio::time::Instant;
 use super::http::{BODY, Connection, Framing, Head};
 use super::json::{at, shown};
 use super::line::Process;
+use super::record::{Noted, Record};
 use super::sse::{Event, Events};
 use crate::verdict::{Stop, Verdict, expect};
 
@@ -102,7 +104,11 @@ pub(crate) struct Open {
     pub(crate) id: Value,
     source: Source,
     /// Messages that were read and not given out yet.
-    ready: std::collections::VecDeque<Value>,
+    ready: VecDeque<Value>,
+    /// The method of the request, and where its answers are recorded.
+    record: Option<(String, Record)>,
+    /// The events so far.
+    events: Vec<Event>,
 }
 
 enum Source {
@@ -114,7 +120,14 @@ impl Open {
     pub(crate) fn http(connection: Connection, head: Head, id: Value) -> Self {
         let framing = Connection::framing(&head);
         let source = Source::Http { connection, framing, events: Events::default() };
-        Self { head: Some(head), id, source, ready: std::collections::VecDeque::new() }
+        Self {
+            head: Some(head),
+            id,
+            source,
+            ready: VecDeque::new(),
+            record: None,
+            events: Vec::new(),
+        }
     }
 
     pub(crate) fn lines(process: Process, id: Value) -> Self {
@@ -122,12 +135,35 @@ impl Open {
             head: None,
             id,
             source: Source::Lines(process),
-            ready: std::collections::VecDeque::new(),
+            ready: VecDeque::new(),
+            record: None,
+            events: Vec::new(),
+        }
+    }
+
+    /// The same, with all that comes recorded as answers to `method`.
+    pub(crate) fn recorded(mut self, method: &str, record: &Record) -> Self {
+        self.record = Some((method.to_owned(), record.clone()));
+        self
+    }
+
+    fn note(&self, message: &Value) {
+        if let Some((method, record)) = &self.record {
+            let (method, head) = (method.clone(), self.head.clone());
+            record.add(Noted { method, head, message: message.clone() });
         }
     }
 
     /// The next message; nothing at the end of the stream.
     pub(crate) async fn next(&mut self) -> Verdict<Option<Value>> {
+        let next = self.read().await?;
+        if let Some(message) = &next {
+            self.note(message);
+        }
+        Ok(next)
+    }
+
+    async fn read(&mut self) -> Verdict<Option<Value>> {
         loop {
             if let Some(message) = self.ready.pop_front() {
                 return Ok(Some(message));
@@ -140,6 +176,7 @@ impl Open {
                     };
                     for event in events.push(&piece) {
                         self.ready.push_back(parse(&event.data)?);
+                        self.events.push(event);
                     }
                 }
             }
@@ -174,37 +211,40 @@ impl Open {
 
     /// Reads to the response, or to the end of the body.
     pub(crate) async fn finish(mut self) -> Verdict<Reply> {
-        let mut reply = Reply { head: self.head.take(), ..Reply::default() };
-        match self.source {
-            Source::Lines(mut process) => {
-                while let Some(message) = process.next().await? {
-                    let is_response =
-                        message.get("id") == Some(&self.id) && message.get("method").is_none();
-                    reply.messages.push(message);
-                    if is_response {
-                        break;
-                    }
-                }
+        let head = self.head.clone();
+        let is_json = head.as_ref().is_some_and(|head| head.media_type() != "text/event-stream");
+        let mut reply = if is_json { self.whole().await? } else { self.to_response().await? };
+        reply.head = head;
+        for message in reply.messages.iter().filter(|_| is_json) {
+            self.note(message);
+        }
+        Ok(reply)
+    }
+
+    /// All messages up to the response over lines, and up to the end of a stream.
+    async fn to_response(&mut self) -> Verdict<Reply> {
+        let mut reply = Reply::default();
+        while let Some(message) = self.next().await? {
+            let is_response =
+                message.get("id") == Some(&self.id) && message.get("method").is_none();
+            reply.messages.push(message);
+            if is_response && matches!(self.source, Source::Lines(_)) {
+                break;
             }
-            Source::Http { mut connection, mut framing, mut events } => {
-                let is_stream = reply
-                    .head
-                    .as_ref()
-                    .is_some_and(|head| head.media_type() == "text/event-stream");
-                while let Some(piece) = connection.piece(&mut framing).await? {
-                    if is_stream {
-                        for event in events.push(&piece) {
-                            reply.messages.push(parse(&event.data)?);
-                            reply.events.push(event);
-                        }
-                    }
-                    reply.body.extend(piece);
-                    expect(reply.body.len() <= BODY, "an end", format!("more than {BODY} bytes"))?;
-                }
-                if !is_stream {
-                    reply.messages.extend(serde_json::from_slice::<Value>(&reply.body));
-                }
+        }
+        reply.events = std::mem::take(&mut self.events);
+        Ok(reply)
+    }
+
+    /// A body that is no stream.
+    async fn whole(&mut self) -> Verdict<Reply> {
+        let mut reply = Reply::default();
+        if let Source::Http { connection, framing, .. } = &mut self.source {
+            while let Some(piece) = connection.piece(framing).await? {
+                reply.body.extend(piece);
+                expect(reply.body.len() <= BODY, "an end", format!("more than {BODY} bytes"))?;
             }
+            reply.messages.extend(serde_json::from_slice::<Value>(&reply.body));
         }
         Ok(reply)
     }

@@ -8,9 +8,11 @@ pub(crate) mod json;
 pub(crate) mod line;
 pub(crate) mod log;
 pub(crate) mod message;
+pub(crate) mod record;
 pub(crate) mod sse;
 
 pub(crate) use exchange::{Open, Reply};
 pub(crate) use http::{Head, Post};
 pub(crate) use log::Log;
 pub(crate) use message::Message;
+pub(crate) use record::{Noted, Record};
