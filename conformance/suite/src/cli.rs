@@ -60,6 +60,10 @@ struct ServerArgs {
     /// A header for every request, such as "Authorization: Bearer secret".
     #[arg(long = "header")]
     headers: Vec<String>,
+    /// A header for requests of another user, in place of that of the same name; for checks of what users see of each
+    /// other.
+    #[arg(long = "other-header")]
+    other_headers: Vec<String>,
     #[command(flatten)]
     common: Common,
 }
@@ -157,14 +161,9 @@ async fn carry_out(what: What) -> Result<ExitCode, String> {
     let table = Table::load();
     match what {
         What::Server(args) => {
-            let headers = args.headers.iter().map(|header| {
-                let parts =
-                    header.split_once(':').ok_or_else(|| format!("{header:?} is no header"))?;
-                Ok((parts.0.trim().to_owned(), parts.1.trim().to_owned()))
-            });
-            let headers = headers.collect::<Result<Vec<_>, String>>()?;
             let target = match (args.url, args.command) {
-                (Some(url), _) => Target::url(&url, headers)?,
+                (Some(url), _) => Target::url(&url, headers(&args.headers)?)?
+                    .with_other(headers(&args.other_headers)?),
                 (None, command) => Target::Command(command.unwrap_or_default()),
             };
             let is_http = matches!(target, Target::Http { .. });
@@ -189,6 +188,15 @@ async fn carry_out(what: What) -> Result<ExitCode, String> {
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// Names and values.
+fn headers(given: &[String]) -> Result<Vec<(String, String)>, String> {
+    let headers = given.iter().map(|header| {
+        let parts = header.split_once(':').ok_or_else(|| format!("{header:?} is no header"))?;
+        Ok((parts.0.trim().to_owned(), parts.1.trim().to_owned()))
+    });
+    headers.collect()
 }
 
 async fn test(

@@ -29,6 +29,14 @@ impl Stop {
         Self::Skip(why.into())
     }
 
+    /// The same, with a name for what it is about.
+    pub(crate) fn of(self, what: &str) -> Self {
+        match self {
+            Self::Fail { expected, seen } => Self::fail(format!("{what}: {expected}"), seen),
+            skip @ Self::Skip(_) => skip,
+        }
+    }
+
     /// There is no answer to look at.
     pub(crate) fn lost(seen: impl Into<String>) -> Self {
         Self::fail("an answer", seen)

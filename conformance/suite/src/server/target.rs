@@ -25,6 +25,8 @@ pub(crate) enum Target {
         path: String,
         /// Headers for every request, such as credentials.
         headers: Vec<(String, String)>,
+        /// The same of another user, if there is one.
+        other: Option<Vec<(String, String)>>,
     },
     /// By a shell command that starts it.
     Command(String),
@@ -44,7 +46,19 @@ impl Target {
         let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
         let address = if has_port { authority.to_owned() } else { format!("{authority}:80") };
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        Ok(Self::Http { authority: authority.to_owned(), address, path, headers })
+        Ok(Self::Http { authority: authority.to_owned(), address, path, headers, other: None })
+    }
+
+    /// The target with headers of another user, which stand in place of those of the same names.
+    pub(crate) fn with_other(mut self, more: Vec<(String, String)>) -> Self {
+        if let Self::Http { headers, other, .. } = &mut self
+            && !more.is_empty()
+        {
+            let is_kept = |name: &str| more.iter().all(|(it, _)| !it.eq_ignore_ascii_case(name));
+            let kept = headers.iter().filter(|(name, _)| is_kept(name)).cloned();
+            *other = Some(kept.chain(more.iter().cloned()).collect());
+        }
+        self
     }
 }
 
@@ -70,6 +84,7 @@ pub(crate) struct Cx {
     pub(crate) warnings: Warnings,
     pub(crate) patience: Duration,
     last_id: Arc<AtomicI64>,
+    is_other: bool,
 }
 
 /// Pages of a list that are read to find out what a server offers.
@@ -91,6 +106,18 @@ impl Cx {
             warnings: Warnings::default(),
             patience,
             last_id,
+            is_other: false,
+        }
+    }
+
+    /// The same for another user.
+    ///
+    /// # Errors
+    /// The check is skipped if there is none.
+    pub(crate) fn as_other(&self) -> Verdict<Self> {
+        match &*self.target {
+            Target::Http { other: Some(_), .. } => Ok(Self { is_other: true, ..self.clone() }),
+            _ => Err(Stop::skip("there is no other user; --other-header names one")),
         }
     }
 
@@ -136,9 +163,10 @@ impl Cx {
     /// # Errors
     /// The check is skipped over other transports.
     pub(crate) fn post(&self, message: &Message) -> Verdict<Post> {
-        let Target::Http { authority, path, headers, .. } = &*self.target else {
+        let Target::Http { authority, path, headers, other, .. } = &*self.target else {
             return Err(Stop::skip("it is about HTTP"));
         };
+        let headers = other.as_ref().filter(|_| self.is_other).unwrap_or(headers);
         let post = Post::of(message, authority, path);
         Ok(headers.iter().fold(post, |post, (name, value)| post.set(name, value.as_bytes())))
     }

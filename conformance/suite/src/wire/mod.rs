@@ -11,7 +11,7 @@ pub(crate) mod message;
 pub(crate) mod record;
 pub(crate) mod sse;
 
-pub(crate) use exchange::{Open, Reply};
+pub(crate) use exchange::{Below, Open, Reply};
 pub(crate) use http::{Head, Post};
 pub(crate) use log::Log;
 pub(crate) use message::Message;
