@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::Cx;
 use crate::verdict::{Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
+use crate::wire::line::Process;
 use crate::wire::message::META_SUBSCRIPTION;
 use crate::wire::{Message, Open};
 
@@ -20,7 +21,17 @@ pub(crate) struct Listening {
 impl Listening {
     /// Opens a subscription and waits for its acknowledgement.
     pub(crate) async fn open(cx: &Cx, request: &Message) -> Verdict<Self> {
-        let mut open = cx.open(request).await?;
+        Self::acknowledged(cx.open(request).await?).await
+    }
+
+    /// The same in a process that runs already.
+    pub(crate) async fn on(cx: &Cx, mut process: Process, request: &Message) -> Verdict<Self> {
+        process.send_line(&request.text()).await?;
+        let open = Open::lines(process, request.id().clone());
+        Self::acknowledged(open.recorded(request.method(), &cx.record)).await
+    }
+
+    async fn acknowledged(mut open: Open) -> Verdict<Self> {
         let first = open.expect_next("an acknowledgement").await?;
         let granted = acknowledged(&first)?;
         Ok(Self { open, granted })

@@ -21,6 +21,7 @@ mod resources;
 mod roots;
 mod sampling;
 mod schema;
+mod tasks;
 
 mod tools;
 
@@ -45,6 +46,7 @@ pub(crate) const AREAS: &[&[Check]] = &[
     elicitation::CHECKS,
     sampling::CHECKS,
     roots::CHECKS,
+    tasks::CHECKS,
     schema::CHECKS,
 ];
 

@@ -155,7 +155,10 @@ impl Open {
 
     fn note(&self, message: &Value) {
         if let Some((method, record)) = &self.record {
-            let (method, head) = (method.clone(), self.head.clone());
+            // Over lines there may be responses to what was sent beside.
+            let is_foreign = message.get("id").is_some_and(|id| *id != self.id);
+            let method = if is_foreign { String::new() } else { method.clone() };
+            let head = self.head.clone();
             record.add(Noted { method, head, message: message.clone() });
         }
     }
