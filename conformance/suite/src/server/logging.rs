@@ -72,21 +72,26 @@ async fn own_stream(cx: Cx) -> Verdict {
     expect(!other.notifications().any(is_log), "no message of another request", told(&other))?;
     let strays = listening.open.within(WINDOW).await?;
     let stray = strays.iter().find(|message| is_log(message));
-    expect(stray.is_none(), "no message on a subscription", format!("{strays:?}"))
+    expect(stray.is_none(), "no message on a subscription", shown(&strays.clone().into()))
 }
 
 /// All on one stream: before the response of the request that asked for it, and of no subscription.
 async fn lines(listening: &mut Listening, logging: &Message) -> Verdict {
-    let (mut logs, mut is_answered) = (0, false);
-    for message in listening.open.within(WINDOW).await? {
-        is_answered |= at(&message, "/id") == logging.id();
+    let mut logs = 0;
+    loop {
+        let message = listening.open.expect_next("the response").await?;
+        if at(&message, "/id") == logging.id() {
+            break;
+        }
         if is_log(&message) {
             logs += 1;
-            expect(!is_answered, "no message after the response", shown(&message))?;
             expect(tag(&message).is_null(), "no message on a subscription", shown(&message))?;
         }
     }
-    expect(logs > 0 && is_answered, "a message, and then the response", format!("{logs} messages"))
+    expect(logs > 0, "messages before the response", "none")?;
+    let strays = listening.open.within(WINDOW).await?;
+    let stray = strays.iter().find(|message| is_log(message));
+    expect(stray.is_none(), "no message after the response", shown(&strays.clone().into()))
 }
 
 async fn level(cx: Cx) -> Verdict {

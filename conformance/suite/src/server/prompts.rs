@@ -41,7 +41,7 @@ async fn list(cx: Cx) -> Verdict {
     for prompt in PROMPTS.entries(&cx, &mut cx.session()).await? {
         has_shape(&prompt, "prompt")?;
         let name = name(&prompt).to_owned();
-        expect(!names.contains(&name), "each name once", &*name)?;
+        cx.warnings.unless(!names.contains(&name), "each name once", &*name);
         names.push(name);
     }
     Ok(())

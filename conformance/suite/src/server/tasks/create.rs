@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{SLOW, Task, created, id_of, lacks, needed};
-use crate::server::Cx;
+use crate::server::{Cx, schema};
 use crate::shape::has_shape;
 use crate::verdict::{Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
@@ -17,6 +17,7 @@ pub(super) async fn shape(cx: Cx) -> Verdict {
 
 /// Runs last: it looks at every result so far.
 pub(super) async fn result_types(cx: Cx) -> Verdict {
+    schema::tour(&cx).await?;
     let task = Task::slow(&cx, 2).await;
     let mut seen = task.is_ok();
     for noted in cx.record.all() {

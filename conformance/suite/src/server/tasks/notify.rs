@@ -15,7 +15,7 @@ use crate::wire::{Below, Message};
 pub(super) async fn whole(cx: Cx) -> Verdict {
     needed(&cx)?;
     cx.tool(SLOW)?;
-    let call = able(cx.call(SLOW, json!({ "seconds": 1, "label": "a" })));
+    let call = able(cx.call(SLOW, json!({ "seconds": 2, "label": "a" })));
     let call = call.meta("progressToken", "progress-7f3a").meta(META_LOG_LEVEL, "debug");
     let (id, mut listening, request) = listening_to(&cx, &call).await?;
     let granted = at(&listening.granted, "/taskIds").as_array().cloned().unwrap_or_default();

@@ -12,7 +12,8 @@ pub(super) async fn tools(cx: Cx) -> Verdict {
     let mut session = cx.session();
     // What was declared before on the same connection does not count.
     created(&cx, &mut session, SLOW, json!({ "seconds": 2, "label": "a" })).await?;
-    let call = || cx.call(SLOW, json!({ "seconds": 0, "label": "x" })).capabilities(json!({}));
+    // Long enough to be worth a task.
+    let call = || cx.call(SLOW, json!({ "seconds": 1, "label": "x" })).capabilities(json!({}));
     let old = json!({ "tasks": { "requests": { "tools": { "call": {} } } } });
     let calls = [
         call(),

@@ -124,10 +124,7 @@ async fn schemas(cx: Cx) -> Verdict {
         let is_object = *at(input, "/type") == "object";
         expect(is_object, format!("{name}: an inputSchema of the type object"), shown(input))?;
         for schema in [Some(input), tool.get("outputSchema")].into_iter().flatten() {
-            let dialect = at(schema, "/$schema").as_str().unwrap_or("json-schema.org");
-            if dialect.contains("json-schema.org") {
-                is_schema(schema).map_err(|stop| stop.of(&name))?;
-            }
+            is_schema(schema).map_err(|stop| stop.of(&name))?;
         }
     }
     Ok(())
