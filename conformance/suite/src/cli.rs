@@ -163,7 +163,7 @@ async fn carry_out(what: What) -> Result<ExitCode, String> {
         What::Server(args) => {
             let target = match (args.url, args.command) {
                 (Some(url), _) => Target::url(&url, headers(&args.headers)?)?
-                    .with_other(headers(&args.other_headers)?),
+                    .with_other(&headers(&args.other_headers)?),
                 (None, command) => Target::Command(command.unwrap_or_default()),
             };
             let is_http = matches!(target, Target::Http { .. });

@@ -180,28 +180,28 @@ async fn cancel(cx: Cx) -> Verdict {
 
 /// That the user does not want to is no fault of anybody.
 async fn refused(cx: &Cx, action: &str) -> Verdict {
-    let reply = answered(cx, json!({ "action": action })).await?;
+    let mut round = Round::of_tool(cx, ASKS_NAME).await?;
+    let reply = answered(cx, &mut round, json!({ "action": action })).await?;
     let code = at(reply.response()?, "/error/code");
     expect(*code != INTERNAL, "any result, or an error that is not -32603", reply.told())
 }
 
-/// Answers the first question of the tool that asks for a name.
-async fn answered(cx: &Cx, response: Value) -> Verdict<Reply> {
-    let mut round = Round::of_tool(cx, ASKS_NAME).await?;
+/// Gives the same answer to all that is asked, which the server has to bear.
+async fn answered(cx: &Cx, round: &mut Round, response: Value) -> Verdict<Reply> {
     let retry = round.retry(cx, round.all(&response));
     round.session.orderly(&retry).await
 }
 
 async fn unanswered(cx: Cx) -> Verdict {
-    drop(Round::of_tool(&cx, ASKS_NAME).await?);
-    let mut round = Round::of_tool(&cx, ASKS_NAME).await?;
+    let unanswered = Round::of_tool(&cx, ASKS_NAME).await?;
+    let mut round = unanswered.anew(&cx).await?;
     let none = round.retry(&cx, json!({})).without_param("inputResponses");
     let empty = round.retry(&cx, round.all(&json!({})));
     for retry in [none, empty] {
         let reply = round.session.orderly(&retry).await?;
         expect(!is_success(&reply), "no success before there is an answer", reply.told())?;
     }
-    let mut anew = Round::of_tool(&cx, ASKS_NAME).await?;
+    let mut anew = round.anew(&cx).await?;
     expect(!anew.keys().is_empty(), "the question anew", shown(&anew.result))?;
     let good = anew.all(&json!({ "action": "accept", "content": { "name": "Ann" } }));
     let reply = anew.answer(&cx, good).await?;
@@ -216,11 +216,16 @@ async fn validates(cx: Cx) -> Verdict {
         json!({ "action": "maybe", "content": { "name": "Ann" } }),
         json!({ "action": "accept", "content": [] }),
     ];
+    let mut round = Round::of_tool(&cx, ASKS_NAME).await?;
     for response in wrong {
-        is_refusal(&answered(&cx, response).await?)?;
+        let told = response.to_string();
+        let reply = answered(&cx, &mut round, response).await?;
+        is_refusal(&reply).map_err(|stop| stop.of(&told))?;
+        round = round.anew(&cx).await?;
     }
     let extra = json!({ "name": "Ann", "extra": { "nested": true } });
-    answered(&cx, json!({ "action": "accept", "content": extra })).await.map(drop)
+    let response = json!({ "action": "accept", "content": extra });
+    answered(&cx, &mut round, response).await.map(drop)
 }
 
 async fn other_user(cx: Cx) -> Verdict {

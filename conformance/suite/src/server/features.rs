@@ -54,6 +54,6 @@ async fn ack_matches_capabilities(cx: Cx) -> Verdict {
         )?;
     }
     let uris = at(&granted, "/resourceSubscriptions").as_array().into_iter().flatten();
-    let strangers = uris.filter(|granted| **granted != Value::from(uri)).count();
+    let strangers = uris.filter(|granted| **granted != *uri).count();
     expect(strangers == 0, format!("no other resource than {uri}"), shown(&granted))
 }

@@ -114,9 +114,10 @@ async fn level(cx: Cx) -> Verdict {
 async fn invalid_level(cx: Cx) -> Verdict {
     let list = List::offered(&cx).into_iter().next();
     let method = list.map_or("server/discover", |list| list.method);
+    let mut session = cx.session();
     for level in [json!("verbose"), json!("ERROR"), json!(3), Value::Null] {
         let request = cx.request(method).meta(META_LOG_LEVEL, level.clone());
-        let reply = cx.ask(&request).await?;
+        let reply = session.ask(&request).await?;
         reply.has_code(INVALID).map_err(|stop| stop.of(&format!("log level {level}")))?;
     }
     Ok(())

@@ -56,9 +56,8 @@ async fn invalid_cursor(cx: Cx) -> Verdict {
     if lists.is_empty() {
         return Err(Stop::skip("the server has no lists"));
     }
-    let mut foreign = None;
+    let (mut session, mut foreign) = (cx.session(), None);
     for list in lists {
-        let mut session = cx.session();
         let with = |cursor: Value| cx.request(list.method).param("cursor", cursor);
         for cursor in [json!("suite-invalid-cursor-7f3a"), json!(5), json!({})] {
             let reply = session.orderly(&with(cursor.clone())).await?;
@@ -75,7 +74,7 @@ async fn invalid_cursor(cx: Cx) -> Verdict {
         long.has_status_in(200..500)?;
         expect(long.result().is_err(), "an error for a cursor of 1 MiB", long.told())?;
     }
-    cx.ask(&cx.request("server/discover")).await?.result().map(drop)
+    session.ask(&cx.request("server/discover")).await?.result().map(drop)
 }
 
 fn page_or_error(reply: &Reply) -> Verdict {

@@ -91,8 +91,9 @@ async fn unknown(cx: Cx) -> Verdict {
     // Those may be looked for in the network.
     let scheme = schemes.into_iter().find(|scheme| !matches!(&**scheme, "http" | "https"));
     let same_scheme = scheme.map(|scheme| format!("{scheme}://no-such-host-7f3a/no-such-path"));
+    let mut session = cx.session();
     for uri in std::iter::once(NOWHERE.to_owned()).chain(same_scheme) {
-        let reply = cx.ask(&read(&cx, &*uri)).await?;
+        let reply = session.ask(&read(&cx, &*uri)).await?;
         let error = reply.has_code(INVALID)?;
         let names_it = *at(error, "/data/uri") == *uri;
         cx.warnings.unless(names_it, format!("data.uri {uri:?}"), reply.told());

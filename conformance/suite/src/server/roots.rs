@@ -39,8 +39,8 @@ async fn gone(cx: Cx) -> Verdict {
         (json!({ "roots": [{ "uri": "file:///no/such/directory/9f3c" }] }), true),
         (json!({}), false),
     ];
+    let mut round = Round::of_tool(&cx, "test_input_required_result_list_roots").await?;
     for (answer, is_good) in answers {
-        let mut round = Round::of_tool(&cx, "test_input_required_result_list_roots").await?;
         let retry = round.retry(&cx, round.all(&answer));
         let reply = round.session.orderly(&retry).await?;
         if is_good {
@@ -50,6 +50,7 @@ async fn gone(cx: Cx) -> Verdict {
         } else {
             is_refusal(&reply)?;
         }
+        round = round.anew(&cx).await?;
     }
     Ok(())
 }

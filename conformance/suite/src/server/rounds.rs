@@ -120,10 +120,15 @@ impl Round {
     pub(crate) async fn of_tool(cx: &Cx, tool: &str) -> Verdict<Self> {
         cx.tool(tool)?;
         let request = cx.call(tool, json!({})).capabilities(everything());
-        let mut session = cx.session();
-        let reply = session.ask(&request).await?;
-        let result = asks(&reply)?.clone();
-        Ok(Self { session, request, result })
+        Self { session: cx.session(), request, result: Value::Null }.anew(cx).await
+    }
+
+    /// Calls it as if it had never been called, on the same connection or process.
+    pub(crate) async fn anew(mut self, cx: &Cx) -> Verdict<Self> {
+        self.request = cx.again(&self.request);
+        let reply = self.session.ask(&self.request).await?;
+        self.result = asks(&reply)?.clone();
+        Ok(self)
     }
 
     /// The keys of what is asked.

@@ -75,7 +75,7 @@ async fn tool_loop(cx: Cx) -> Verdict {
     let tool = at(&asked(&round.result)?, "/tools/0").clone();
     let uses = uses(&tool, &["call_1", "call_2"], &["Paris", "London"]);
     let reply = round.answer(&cx, round.all(&uses)).await?;
-    if !asks(&reply).is_ok() {
+    if asks(&reply).is_err() {
         return Err(Stop::skip("the tool ends without a second round"));
     }
     is_balanced(&asked(&round.result)?, &tool)?;
@@ -145,11 +145,12 @@ async fn validates(cx: Cx) -> Verdict {
         json!({ "role": "assistant", "content": 5, "model": "m" }),
         json!({}),
     ];
+    let mut round = Round::of_tool(&cx, "test_input_required_result_sampling").await?;
     for answer in wrong {
-        let mut round = Round::of_tool(&cx, "test_input_required_result_sampling").await?;
         let retry = round.retry(&cx, round.all(&answer));
         let reply = round.session.orderly(&retry).await?;
         is_refusal(&reply).map_err(|stop| stop.of(&answer.to_string()))?;
+        round = round.anew(&cx).await?;
     }
     Ok(())
 }

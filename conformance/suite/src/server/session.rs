@@ -63,7 +63,7 @@ impl Session {
             Open::http(connection, head, message.id().clone())
         } else {
             let mut process = match self.below.take() {
-                Some(Below::Process(process)) => process,
+                Some(Below::Process(process)) => *process,
                 _ => cx.process()?,
             };
             process.send_line(&message.text()).await?;

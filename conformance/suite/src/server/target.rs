@@ -50,7 +50,7 @@ impl Target {
     }
 
     /// The target with headers of another user, which stand in place of those of the same names.
-    pub(crate) fn with_other(mut self, more: Vec<(String, String)>) -> Self {
+    pub(crate) fn with_other(mut self, more: &[(String, String)]) -> Self {
         if let Self::Http { headers, other, .. } = &mut self
             && !more.is_empty()
         {

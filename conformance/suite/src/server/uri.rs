@@ -25,7 +25,8 @@ impl Uri {
     }
 
     pub(crate) fn host(&self) -> &str {
-        let host = self.authority().rsplit_once('@').map_or(self.authority(), |(_, host)| host);
+        let authority = self.authority();
+        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
         match host.rsplit_once(':') {
             Some((host, port)) if !port.ends_with(']') => host,
             _ => host,

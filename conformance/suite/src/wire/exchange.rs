@@ -114,7 +114,7 @@ pub(crate) struct Open {
 /// What replies come over.
 pub(crate) enum Below {
     Connection(Connection),
-    Process(Process),
+    Process(Box<Process>),
 }
 
 enum Source {
@@ -226,7 +226,7 @@ impl Open {
     /// The connection or the process below, on which to go on after the end of the reply; nothing if it is used up.
     pub(crate) fn into_below(self) -> Option<Below> {
         match self.source {
-            Source::Lines(process) => Some(Below::Process(process)),
+            Source::Lines(process) => Some(Below::Process(Box::new(process))),
             Source::Http { connection, framing: Framing::Length(0), .. } => {
                 let closes = self.head.as_ref().and_then(|head| head.get("Connection"));
                 let closes = closes.is_some_and(|it| it.eq_ignore_ascii_case("close"));

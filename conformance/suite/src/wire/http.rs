@@ -342,7 +342,7 @@ impl Connection {
 
     /// Reads more; whether there was any.
     async fn fill(&mut self) -> Result<bool, Stop> {
-        let mut buffer = [0; 16 * 1024];
+        let mut buffer = vec![0; 16 * 1024];
         match timeout(self.patience, self.io.read(&mut buffer)).await {
             Ok(Ok(0)) => Ok(false),
             Ok(Ok(length)) => {

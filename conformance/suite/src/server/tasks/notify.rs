@@ -64,7 +64,7 @@ async fn listening_to(cx: &Cx, call: &Message) -> Verdict<(String, Listening, Me
     let id = id_of(result)?;
     let request = able(listen(cx, json!({ "taskIds": [&*id] })));
     let listening = match open.into_below() {
-        Some(Below::Process(process)) => Listening::on(cx, process, &request).await?,
+        Some(Below::Process(process)) => Listening::on(cx, *process, &request).await?,
         _ => Listening::open(cx, &request).await?,
     };
     Ok((id, listening, request))

@@ -64,21 +64,21 @@ struct Annotation<'t> {
 
 fn found(tool: &Value) -> Vec<Annotation<'_>> {
     let mut all = Vec::new();
-    walk(at(tool, "/inputSchema"), String::new(), true, &mut all);
+    walk(at(tool, "/inputSchema"), "", true, &mut all);
     all
 }
 
-fn walk<'t>(schema: &'t Value, path: String, is_reachable: bool, all: &mut Vec<Annotation<'t>>) {
+fn walk<'t>(schema: &'t Value, path: &str, is_reachable: bool, all: &mut Vec<Annotation<'t>>) {
     if let Value::Array(schemas) = schema {
         for (index, schema) in schemas.iter().enumerate() {
-            walk(schema, format!("{path}/{index}"), false, all);
+            walk(schema, &format!("{path}/{index}"), false, all);
         }
     }
     let Some(members) = schema.as_object() else { return };
     if members.contains_key("x-mcp-header") {
         // The root is no property.
         all.push(Annotation {
-            path: path.clone(),
+            path: path.to_owned(),
             schema,
             is_reachable: is_reachable && !path.is_empty(),
         });
@@ -90,10 +90,10 @@ fn walk<'t>(schema: &'t Value, path: String, is_reachable: bool, all: &mut Vec<A
             "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
                 for (name, schema) in value.as_object().into_iter().flatten() {
                     let is_reachable = is_reachable && keyword == "properties";
-                    walk(schema, format!("{path}/{name}"), is_reachable, all);
+                    walk(schema, &format!("{path}/{name}"), is_reachable, all);
                 }
             }
-            _ => walk(value, path, false, all),
+            _ => walk(value, &path, false, all),
         }
     }
 }
