@@ -1,5 +1,6 @@
 //! Going through steps, as this project's own suite wants of a client. See `conformance/suite/README.md`.
 
+mod answers;
 mod call;
 mod fill;
 
@@ -7,7 +8,7 @@ use std::error::Error;
 use std::io::Write as _;
 use std::time::Duration;
 
-use mcp_client::types::{CreateMessageResult, ElicitAction, ElicitResult, LoggingLevel, Root};
+use mcp_client::types::LoggingLevel;
 use mcp_client::{Client, ClientBuilder};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -19,6 +20,9 @@ use tokio::time::{sleep, timeout};
 #[derive(Deserialize)]
 struct Context {
     steps: Vec<Step>,
+    #[serde(default)]
+    answers: answers::Answers,
+    capabilities: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -35,6 +39,7 @@ struct Step {
     cancel_ms: Option<u64>,
     ms: Option<u64>,
     events: Option<usize>,
+    token: Option<String>,
     #[serde(default)]
     beside: bool,
 }
@@ -52,11 +57,15 @@ pub(super) async fn go_through(
     } else {
         Client::builder(target)
     };
-    let client = answering(builder).build()?;
     let context: Context = serde_json::from_str(context)?;
+    let builder = answers::answering(builder, context.capabilities, context.answers)?;
+    let client = builder.build()?;
     let mut beside = JoinSet::new();
     for (number, step) in context.steps.into_iter().enumerate() {
-        if step.beside {
+        if step.r#do == "wait" {
+            while beside.join_next().await.is_some() {}
+            say(number, Some(json!({ "result": {} })));
+        } else if step.beside {
             let client = client.clone();
             beside.spawn(async move { say(number, take(&client, step).await) });
         } else {
@@ -95,17 +104,4 @@ fn say(number: usize, told: Option<Value>) {
     }
     // The suite is gone if nobody reads.
     let _ = writeln!(std::io::stdout(), "{told}");
-}
-
-/// Has a client answer whatever it is asked for.
-fn answering(builder: ClientBuilder) -> ClientBuilder {
-    builder
-        .on_elicit(async |form| form.accept(&fill::form(&form)))
-        .on_elicit_url(async |_| ElicitResult::of(ElicitAction::Accept))
-        .on_sample(async |_| {
-            let text = json!({ "type": "text", "text": "text" });
-            let message = json!({ "role": "assistant", "content": text, "model": "none" });
-            serde_json::from_value::<CreateMessageResult>(message)
-        })
-        .on_roots(async || vec![Root::new("file:///root")])
 }

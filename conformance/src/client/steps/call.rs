@@ -56,7 +56,7 @@ where
     R::Result: Page<Item: Serialize> + Serialize + Send + 'static,
 {
     if step.all {
-        return match call.all().await {
+        return match bearing(call, step).all().await {
             Ok(all) => json!({ "result": { member: all } }),
             Err(error) => error_of(&error),
         };
@@ -105,7 +105,15 @@ async fn with_options<R: Request + 'static, T>(
     if let Some(time) = step.timeout_ms {
         call = call.timeout(Duration::from_millis(time));
     }
-    (call.await, heard)
+    (bearing(call, step).await, heard)
+}
+
+/// The call with the token of the step.
+fn bearing<R: Request, T>(call: Call<R, T>, step: &Step) -> Call<R, T> {
+    match &step.token {
+        Some(token) => call.header("Authorization", format!("Bearer {token}")),
+        None => call,
+    }
 }
 
 /// What came before the result.
@@ -175,7 +183,11 @@ fn event(change: Change) -> Value {
 }
 
 fn error_of(error: &Error) -> Value {
-    failed(&error.to_string(), error.rpc().map(|error| error.code.0))
+    let mut told = failed(&error.to_string(), error.rpc().map(|error| error.code.0));
+    if error.rpc().is_some_and(|error| error.as_resource_not_found().is_some()) {
+        told["error"]["kind"] = "not-found".into();
+    }
+    told
 }
 
 fn failed(message: &str, code: Option<i64>) -> Value {

@@ -1,8 +1,10 @@
 //! What a playing server answers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use super::play::Seen;
 use crate::wire::message::META_SUBSCRIPTION;
@@ -39,6 +41,8 @@ pub(crate) enum Part {
     /// Bytes as they are.
     Raw(Vec<u8>),
     Pause(Duration),
+    /// Goes on once it is told to, which may have been before.
+    Until(Arc<Notify>),
     /// Goes on for as long as the client stays.
     Hold,
     /// The connection breaks off, without the end that the framing has.
@@ -125,14 +129,28 @@ pub(crate) fn good(seen: &Seen) -> Answer {
 
 /// A subscription that is acknowledged as it was asked for, and then has these notifications; it stays open.
 pub(crate) fn listening(seen: &Seen, notifications: Vec<Value>) -> Answer {
-    let meta = json!({ META_SUBSCRIPTION: seen.id() });
-    let granted = seen.param("notifications");
-    let params = json!({ "_meta": meta, "notifications": granted });
+    let messages = notifications.into_iter().map(|it| Part::Message(subscribed(seen, it)));
+    Answer::stream([acknowledged(seen)].into_iter().chain(messages).chain([Part::Hold]))
+}
+
+/// The same with one notification, which waits until it is told to come.
+pub(crate) fn listening_until(seen: &Seen, told: Arc<Notify>, notification: Value) -> Answer {
+    let notification = Part::Message(subscribed(seen, notification));
+    Answer::stream([acknowledged(seen), Part::Until(told), notification, Part::Hold])
+}
+
+fn acknowledged(seen: &Seen) -> Part {
     let acknowledged = json!({
-        "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": params,
+        "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
+        "params": { "notifications": seen.param("notifications") },
     });
-    let messages = std::iter::once(acknowledged).chain(notifications);
-    Answer::stream(messages.map(Part::Message).chain([Part::Hold]))
+    Part::Message(subscribed(seen, acknowledged))
+}
+
+/// The notification as one of the subscription that `seen` opens.
+fn subscribed(seen: &Seen, mut notification: Value) -> Value {
+    notification["params"]["_meta"] = json!({ META_SUBSCRIPTION: seen.id() });
+    notification
 }
 
 /// The right result of a request, if the method is one that has one.

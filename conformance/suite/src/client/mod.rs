@@ -1,11 +1,22 @@
 //! Checks of clients: servers that play a part, and what clients make of them.
 
 mod answer;
+mod asking;
 mod bridge;
 mod play;
 mod serve;
+mod trap;
 
+mod caching;
 mod discover;
+mod elicitation;
+mod offers;
+mod pagination;
+mod roots;
+mod sampling;
+mod schema;
+mod tasks;
+mod tools;
 
 pub(crate) use answer::{Answer, good, result_of};
 pub(crate) use bridge::bridge;
@@ -14,4 +25,17 @@ pub(crate) use play::{Cx, Played, Seen};
 use crate::check::Check;
 
 /// The checks, area by area.
-pub(crate) const AREAS: &[&[Check]] = &[discover::CHECKS];
+pub(crate) const AREAS: &[&[Check]] = &[
+    discover::CHECKS,
+    schema::CHECKS,
+    tools::CHECKS,
+    tools::HEADER_CHECKS,
+    offers::CHECKS,
+    pagination::CHECKS,
+    caching::CHECKS,
+    elicitation::CHECKS,
+    sampling::CHECKS,
+    roots::CHECKS,
+    tasks::CHECKS,
+    tasks::INPUT_CHECKS,
+];

@@ -123,6 +123,10 @@ impl Serving {
                     sleep(time).await;
                     continue;
                 }
+                Piece::Until(told) => {
+                    told.notified().await;
+                    continue;
+                }
                 Piece::Hold => std::future::pending().await,
                 Piece::Break => return false,
             };
@@ -177,6 +181,10 @@ impl Serving {
                 Piece::Raw(bytes) => bytes,
                 Piece::Pause(time) => {
                     sleep(time).await;
+                    continue;
+                }
+                Piece::Until(told) => {
+                    told.notified().await;
                     continue;
                 }
                 Piece::Hold => return,
