@@ -53,7 +53,7 @@ fn with<const N: usize>(
         .tools(more)
         .tools(input::tools())
         .prompt(input::prompt());
-    suite::add_to(peer::add_to(server, end))
+    peer::add_to(suite::add_to(server), end)
         .page_size(page_size)
         .announces(Announces::new().tools().prompts().resources().resource_updates())
         .list_cache(FRESH, CacheScope::Public)
