@@ -12,8 +12,36 @@ use crate::wire::json::{at, cut};
 /// Whether a value has the shape of that name: a method for what answers it and for the params of a notification, or
 /// one of the parts in `shapes.json`.
 pub(crate) fn has_shape(value: &Value, name: &str) -> Verdict {
+    fits(value, name).or_else(|why| expect(false, format!("the shape of {name}"), why))
+}
+
+fn fits(value: &Value, name: &str) -> Result<(), String> {
     let faults = shapes().get(name).map(|validator| faults(validator, value)).unwrap_or_default();
-    expect(faults.is_empty(), format!("the shape of {name}"), faults)
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// Why a message of a client has not the shape of its method, if so. Of custom methods nothing is known.
+pub(crate) fn client_message(message: &Value) -> Result<(), String> {
+    fits(message, "client-message")?;
+    let method = at(message, "/method").as_str().unwrap_or_default();
+    let is_request = message.get("id").is_some();
+    let name = format!("params of {method}");
+    if !is_known(&name) {
+        return Ok(());
+    }
+    match message.get("params") {
+        None if !is_request => Ok(()),
+        params => {
+            let params = params.unwrap_or(&Value::Null);
+            fits(params, &name)?;
+            if is_request { fits(at(params, "/_meta"), "client-meta") } else { Ok(()) }
+        }
+    }
+}
+
+/// Why the answer to a request that a server asked of the client has not its shape, if so; by the method of that.
+pub(crate) fn input(answer: &Value, method: &str) -> Result<(), String> {
+    fits(answer, &format!("answer to {method}"))
 }
 
 /// Whether there is a shape of that name.
@@ -56,7 +84,7 @@ fn shapes() -> &'static HashMap<String, Validator> {
         let defs = at(&all, "/$defs");
         let names = defs.as_object().into_iter().flatten().map(|(name, _)| name);
         let compiled = names.filter_map(|name| {
-            let path = name.replace('/', "~1");
+            let path = name.replace('/', "~1").replace(' ', "%20");
             let schema = json!({ "$ref": format!("#/$defs/{path}"), "$defs": defs });
             Some((name.clone(), jsonschema::validator_for(&schema).ok()?))
         });
@@ -67,6 +95,7 @@ fn shapes() -> &'static HashMap<String, Validator> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::message::{META_CAPABILITIES, META_VERSION};
 
     /// A shape that does not compile would fit everything.
     #[test]
@@ -76,6 +105,39 @@ mod tests {
         for name in at(&all, "/$defs").as_object().unwrap().keys() {
             assert!(is_known(name), "{name}");
         }
+    }
+
+    #[test]
+    fn what_clients_send() {
+        let meta = json!({ META_VERSION: "2026-07-28", META_CAPABILITIES: {} });
+        let request = |method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let right = [
+            request("tools/call", json!({ "name": "t", "_meta": meta })),
+            request("custom/method", json!(5)),
+            json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } }),
+        ];
+        for message in right {
+            assert_eq!(client_message(&message), Ok(()), "{message}");
+        }
+        let wrong = [
+            request("tools/call", json!({ "name": "t" })),
+            request("tools/call", json!({ "_meta": meta })),
+            request("prompts/get", json!({ "name": "p", "arguments": { "a": 1 }, "_meta": meta })),
+            request("tools/list", Value::Null),
+            json!({ "jsonrpc": "2.0", "id": null, "method": "tools/list" }),
+            json!({ "method": "notifications/cancelled", "params": { "requestId": 1 } }),
+        ];
+        for message in wrong {
+            assert!(client_message(&message).is_err(), "{message}");
+        }
+    }
+
+    #[test]
+    fn wrapped_answers_have_no_shape() {
+        let bare = json!({ "action": "decline" });
+        assert_eq!(input(&bare, "elicitation/create"), Ok(()));
+        let wrapped = json!({ "method": "elicitation/create", "result": bare });
+        assert!(input(&wrapped, "elicitation/create").is_err());
     }
 
     #[test]

@@ -9,7 +9,6 @@ pub(crate) mod line;
 pub(crate) mod log;
 pub(crate) mod message;
 pub(crate) mod record;
-pub(crate) mod shape;
 pub(crate) mod sse;
 
 pub(crate) use exchange::{Below, Open, Reply};
