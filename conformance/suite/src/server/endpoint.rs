@@ -20,7 +20,7 @@ pub(crate) struct Endpoint {
     /// Path and query.
     pub(crate) path: String,
     /// Headers for every request, such as credentials.
-    pub(crate) headers: Vec<(String, String)>,
+    headers: Vec<(String, String)>,
     pub(crate) ways: Ways,
     tls: Option<Tls>,
 }
@@ -63,6 +63,14 @@ impl Endpoint {
         let address = if has_port { authority.to_owned() } else { format!("{authority}:{port}") };
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         Ok(Self { authority: authority.to_owned(), address, path, headers, ways, tls })
+    }
+
+    /// The headers for every request, of one user or of another, whose headers stand in place of those of the same names.
+    pub(crate) fn headers(&self, of_other: bool) -> Vec<(String, String)> {
+        let more = if of_other { &*self.ways.other } else { &[] };
+        let is_kept = |name: &str| more.iter().all(|(it, _)| !it.eq_ignore_ascii_case(name));
+        let kept = self.headers.iter().filter(|(name, _)| is_kept(name));
+        kept.chain(more).cloned().collect()
     }
 
     pub(crate) const fn scheme(&self) -> &'static str {

@@ -1,12 +1,37 @@
 //! Checks of servers.
 
+mod callable;
+mod content;
 mod endpoint;
+mod listening;
+mod lists;
 mod raw;
+mod rounds;
+mod session;
 mod talk;
 mod target;
+mod uri;
 
-mod cancel;
+mod caching;
+mod completion;
 mod discover;
+mod elicitation;
+mod features;
+mod logging;
+mod pagination;
+mod prompts;
+mod resources;
+mod roots;
+mod sampling;
+mod schema;
+mod tasks;
+
+mod tools;
+
+pub(crate) use lists::INVALID;
+pub(crate) use rounds::asks;
+pub(crate) use session::{INTERNAL, Session};
+mod cancel;
 mod http;
 mod listen;
 mod meta;
@@ -57,5 +82,21 @@ pub(crate) const AREAS: &[&[Check]] = &[
     http::order::CHECKS,
     http::param::CHECKS,
     http::flood::CHECKS,
+    features::CHECKS,
+    tools::CHECKS,
+    prompts::CHECKS,
+    resources::CHECKS,
+    caching::CHECKS,
+    pagination::CHECKS,
+    completion::CHECKS,
+    logging::CHECKS,
+    elicitation::CHECKS,
+    sampling::CHECKS,
+    roots::CHECKS,
+    tasks::CHECKS,
+    schema::CHECKS,
     listen::end::LAST,
 ];
+
+/// The code of a capability that the client lacks.
+pub(crate) const LACKING: i64 = -32021;

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::server::raw::{Of as _, refused};
-use crate::verdict::{Stop, Verdict, expect};
+use crate::server::raw::refused;
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
 
 pub(in crate::server) const CHECKS: &[Check] = &[
