@@ -100,7 +100,7 @@ impl Process {
                 self.log.seen(&line);
                 String::from_utf8(line)
                     .map(|line| Some(line.trim_end_matches(['\r', '\n']).to_owned()))
-                    .map_err(|_| Stop::fail("lines in UTF-8", "bytes that are none"))
+                    .map_err(|error| Stop::fail("lines in UTF-8", error.to_string()))
             }
         }
     }
