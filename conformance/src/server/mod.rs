@@ -7,6 +7,7 @@ mod prompts;
 mod protected;
 mod resources;
 mod slow;
+mod suite;
 mod tools;
 
 use std::fmt;
@@ -48,7 +49,7 @@ fn with<const N: usize>(more: [Tool; N], end: Arc<Notify>) -> ServerBuilder {
         .tools(more)
         .tools(input::tools())
         .prompt(input::prompt());
-    peer::add_to(slow::add_to(server), end)
+    peer::add_to(slow::add_to(suite::add_to(server)), end)
         .announces(Announces::new().tools().prompts().resources().resource_updates())
         .list_cache(FRESH, CacheScope::Public)
         .state_keys(KeyRing::new(Key::new(KEY)))

@@ -6,20 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{io, thread};
 
-use mcp_server::ResponseMode;
+use mcp_server::{ResponseMode, ServerBuilder};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, oneshot};
 
 /// Serves what the arguments say, which are those behind the program's name, until it is to end.
 ///
 ///     everything-server [--port N] [--until-eof] [--mode auto|json|sse] [--protected ISSUER]
-///     everything-server --stdio
+///         [--page-size N]
+///     everything-server --stdio [--page-size N]
 ///
 /// Serves `/mcp` on 127.0.0.1, on a free port unless one is given, and prints `listening PORT`, until SIGTERM. With
 /// `--until-eof` it ends when its standard input does instead, so that it cannot outlive the process that started it.
 /// `--mode` says when replies are streams. With `--protected` it takes tokens of that issuer alone. With
 /// `--stdio` it serves the process that started it over standard input and output, until SIGTERM at the latest. The
-/// tool `end` ends it as well.
+/// tool `end` ends it as well. Lists have pages of 100 unless told otherwise.
 ///
 /// # Errors
 /// What keeps it from serving: wrong arguments, a port that is taken.
@@ -27,12 +28,14 @@ pub async fn main(args: impl Iterator<Item = String>) -> Result<(), Box<dyn Erro
     let options = Options::parse(args)?;
     let end = Arc::new(Notify::new());
     if options.stdio {
-        let server = super::over_stdio(Arc::clone(&end)).build()?;
+        let server = super::over_stdio(Arc::clone(&end)).page_size(options.page_size).build()?;
         return Ok(server.serve_stdio().shutdown_on(either(terminated()?, end)).await?);
     }
     let listener = TcpListener::bind(("127.0.0.1", options.port)).await?;
     let port = listener.local_addr()?.port();
-    let mut server = super::everything(Arc::clone(&end)).response_mode(options.mode);
+    let mut server = super::everything(Arc::clone(&end))
+        .page_size(options.page_size)
+        .response_mode(options.mode);
     if let Some(issuer) = &options.issuer {
         server = super::protected(server, &format!("http://127.0.0.1:{port}/mcp"), issuer);
     }
@@ -53,18 +56,25 @@ async fn either(signal: impl Future<Output = ()>, end: Arc<Notify>) {
     }
 }
 
-#[derive(Default)]
 struct Options {
     port: u16,
     until_eof: bool,
     stdio: bool,
+    page_size: usize,
     mode: ResponseMode,
     issuer: Option<String>,
 }
 
 impl Options {
     fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut options = Self::default();
+        let mut options = Self {
+            port: 0,
+            until_eof: false,
+            stdio: false,
+            page_size: ServerBuilder::PAGE_SIZE,
+            mode: ResponseMode::Auto,
+            issuer: None,
+        };
         while let Some(arg) = args.next() {
             match &*arg {
                 "--until-eof" => options.until_eof = true,
@@ -72,6 +82,10 @@ impl Options {
                 "--port" => {
                     let port = args.next().and_then(|port| port.parse().ok());
                     options.port = port.ok_or("--port needs a number up to 65535")?;
+                }
+                "--page-size" => {
+                    let entries = args.next().and_then(|entries| entries.parse().ok());
+                    options.page_size = entries.ok_or("--page-size needs a number")?;
                 }
                 "--mode" => {
                     options.mode = match args.next().as_deref() {

@@ -177,6 +177,6 @@ pub(super) const PNG: &[u8] =
     \0\0\0\nIDATx\xdach\0\0\0\x82\0\x81\xdaE\x08;\0\0\0\0IEND\xaeB`\x82";
 
 /// Four samples of silence.
-const WAV: &[u8] =
+pub(super) const WAV: &[u8] =
     b"RIFF(\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\x04\0\0\0\
     \x80\x80\x80\x80";

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::asking::{asks, call, roots, sample, tick, visit};
 use super::{Answer, Cx, Played, Seen, good};
 use crate::check::{Check, client_check};
+use crate::shape;
 use crate::verdict::{Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
 use crate::wire::message::{META_CAPABILITIES, META_VERSION, VERSION};
-use crate::wire::shape;
 
 pub(super) const CHECKS: &[Check] = &[
     client_check!("client-features-request-meta", Both, request_meta),

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::Cx;
 use super::listen::{asked, listen};
 use super::progress::{is_progress, reporting};
-use super::raw::{Of as _, SETTLE};
+use super::raw::SETTLE;
 use super::talk::{Came, Talk, cancelled};
 use crate::check::{Check, server_check};
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::Message;
 use crate::wire::json::{at, shown};
 

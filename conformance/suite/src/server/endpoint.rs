@@ -21,7 +21,7 @@ pub(crate) struct Endpoint {
     /// Path and query.
     pub(crate) path: String,
     /// Headers for every request, such as credentials.
-    pub(crate) headers: Vec<(String, String)>,
+    headers: Vec<(String, String)>,
     pub(crate) ways: Ways,
     tls: Option<Tls>,
 }
@@ -66,6 +66,20 @@ impl Endpoint {
         let address = if has_port { authority.to_owned() } else { format!("{authority}:{port}") };
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         Ok(Self { authority: authority.to_owned(), address, path, headers, ways, tls })
+    }
+
+    /// The headers for every request, of one user or of another, whose headers stand in place of those of the same names.
+    pub(crate) fn headers(&self, of_other: bool) -> Vec<(String, String)> {
+        let more = if of_other { &*self.ways.other } else { &[] };
+        let is_kept = |name: &str| more.iter().all(|(it, _)| !it.eq_ignore_ascii_case(name));
+        let kept = self.headers.iter().filter(|(name, _)| is_kept(name));
+        kept.chain(more).cloned().collect()
+    }
+
+    /// Has every request carry this header, in place of those of the same name.
+    pub(crate) fn carry(&mut self, header: (String, String)) {
+        self.headers.retain(|(name, _)| !name.eq_ignore_ascii_case(&header.0));
+        self.headers.push(header);
     }
 
     pub(crate) const fn scheme(&self) -> &'static str {

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::Cx;
-use super::raw::{Of as _, SETTLE};
+use super::raw::SETTLE;
 use super::talk::{Came, Talk};
 use crate::check::{Check, server_check};
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::Message;
 use crate::wire::json::{at, shown};
 

@@ -1,13 +1,12 @@
 //! Bytes that may be wrong in any way, and what may come of them.
 
-use std::fmt::Display;
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::timeout;
 
 use super::Cx;
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
 use crate::wire::{Message, Noted, Reply};
 
@@ -89,20 +88,4 @@ pub(super) fn has_id_or_none(reply: &Reply, id: &Value) -> Verdict {
     let found = reply.messages.last().and_then(|message| message.get("id"));
     let expected = format!("the id {}, or none", shown(id));
     expect(found.is_none_or(|found| found == id), expected, reply.told())
-}
-
-/// Says which variant of a check a failure is about.
-pub(super) trait Of {
-    fn of(self, what: impl Display) -> Self;
-}
-
-impl<T> Of for Verdict<T> {
-    fn of(self, what: impl Display) -> Self {
-        self.map_err(|stop| match stop {
-            Stop::Fail { expected, seen } => {
-                Stop::Fail { expected: format!("{what}: {expected}"), seen }
-            }
-            Stop::Skip(why) => Stop::Skip(why),
-        })
-    }
 }

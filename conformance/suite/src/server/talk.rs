@@ -8,8 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Cx;
-use super::raw::Of as _;
-use crate::verdict::{Stop, Verdict};
+use crate::verdict::{Of as _, Stop, Verdict};
 use crate::wire::http::Connection;
 use crate::wire::json::{at, shown};
 use crate::wire::line::Process;

@@ -44,6 +44,7 @@ pub(crate) struct Cx {
     pub(crate) warnings: Warnings,
     pub(crate) patience: Duration,
     last_id: Arc<AtomicI64>,
+    is_other: bool,
 }
 
 /// Pages of a list that are read to find out what a server offers.
@@ -65,6 +66,20 @@ impl Cx {
             warnings: Warnings::default(),
             patience,
             last_id,
+            is_other: false,
+        }
+    }
+
+    /// The same for another user.
+    ///
+    /// # Errors
+    /// The check is skipped if there is none.
+    pub(crate) fn as_other(&self) -> Verdict<Self> {
+        match &*self.target {
+            Target::Http(endpoint) if !endpoint.ways.other.is_empty() => {
+                Ok(Self { is_other: true, ..self.clone() })
+            }
+            _ => Err(Stop::skip("there is no other user; --other-header names one")),
         }
     }
 
@@ -110,7 +125,9 @@ impl Cx {
     /// # Errors
     /// The check is skipped over other transports.
     pub(crate) fn post(&self, message: &Message) -> Verdict<Post> {
-        let Endpoint { authority, path, headers, .. } = self.endpoint()?;
+        let endpoint = self.endpoint()?;
+        let Endpoint { authority, path, .. } = endpoint;
+        let headers = endpoint.headers(self.is_other);
         let post = Post::of(message, authority, path);
         Ok(headers.iter().fold(post, |post, (name, value)| post.set(name, value.as_bytes())))
     }

@@ -142,6 +142,12 @@ pub(crate) struct Open {
     events: Vec<Event>,
 }
 
+/// What replies come over.
+pub(crate) enum Below {
+    Connection(Connection),
+    Process(Box<Process>),
+}
+
 enum Source {
     Http { body: Body, events: Events },
     Lines(Process),
@@ -204,7 +210,10 @@ impl Open {
 
     fn note(&self, message: &Value) {
         if let Some((method, record)) = &self.record {
-            let (method, head) = (method.clone(), self.head.clone());
+            // Over lines there may be responses to what was sent beside.
+            let is_foreign = message.get("id").is_some_and(|id| *id != self.id);
+            let method = if is_foreign { String::new() } else { method.clone() };
+            let head = self.head.clone();
             record.add(Noted { method, head, message: message.clone() });
         }
     }
@@ -281,6 +290,24 @@ impl Open {
 
     /// Reads to the response, or to the end of the body.
     pub(crate) async fn finish(mut self) -> Verdict<Reply> {
+        self.read_out().await
+    }
+
+    /// The connection or the process below, on which to go on after the end of the reply; nothing if it is used up.
+    pub(crate) fn into_below(self) -> Option<Below> {
+        match self.source {
+            Source::Lines(process) => Some(Below::Process(Box::new(process))),
+            Source::Http { body: Body::Http1(connection, Framing::Length(0)), .. } => {
+                let closes = self.head.as_ref().and_then(|head| head.get("Connection"));
+                let closes = closes.is_some_and(|it| it.eq_ignore_ascii_case("close"));
+                (!closes).then_some(Below::Connection(connection))
+            }
+            Source::Http { .. } => None,
+        }
+    }
+
+    /// As [`finish`](Self::finish), without giving up what is below.
+    pub(crate) async fn read_out(&mut self) -> Verdict<Reply> {
         let head = self.head.clone();
         let is_json = head.as_ref().is_some_and(|head| head.media_type() != "text/event-stream");
         let mut reply = if is_json { self.whole().await? } else { self.to_response().await? };

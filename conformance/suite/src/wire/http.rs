@@ -73,6 +73,13 @@ impl Post {
         self.without(name).header(name, value)
     }
 
+    /// The first header of that name.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        let (_, value) = headers.find(|(found, _)| found.eq_ignore_ascii_case(name))?;
+        std::str::from_utf8(value).ok()
+    }
+
     /// No header of that name.
     pub(crate) fn without(mut self, name: &str) -> Self {
         self.headers.retain(|(found, _)| !found.eq_ignore_ascii_case(name));

@@ -100,7 +100,7 @@ impl Process {
                 self.log.seen(&line);
                 String::from_utf8(line)
                     .map(|line| Some(line.trim_end_matches(['\r', '\n']).to_owned()))
-                    .map_err(|_| Stop::fail("lines in UTF-8", "bytes that are none"))
+                    .map_err(|error| Stop::fail("lines in UTF-8", error.to_string()))
             }
         }
     }
@@ -109,7 +109,7 @@ impl Process {
     ///
     /// # Errors
     /// The check is skipped where there are no signals.
-    pub(crate) async fn terminate(&mut self) -> Verdict {
+    pub(crate) async fn terminate(&self) -> Verdict {
         let id = self.id().ok_or_else(|| Stop::lost("the process has ended already"))?;
         self.log.note("SIGTERM");
         let kill = Command::new("kill").args(["-TERM", "--", &format!("-{id}")]).status().await;
@@ -144,6 +144,18 @@ impl Process {
                 "an end of the process",
                 format!("it runs on after {:?}", self.patience),
             )),
+        }
+    }
+}
+
+/// Ending the shell alone would leave what it has started.
+#[cfg(unix)]
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Some(id) = self.id() {
+            let group = format!("-{id}");
+            let mut kill = std::process::Command::new("kill");
+            let _ = kill.args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
         }
     }
 }

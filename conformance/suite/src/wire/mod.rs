@@ -12,11 +12,10 @@ pub(crate) mod line;
 pub(crate) mod log;
 pub(crate) mod message;
 pub(crate) mod record;
-pub(crate) mod shape;
 pub(crate) mod sse;
 pub(crate) mod tls;
 
-pub(crate) use exchange::{Open, Reply};
+pub(crate) use exchange::{Below, Open, Reply};
 pub(crate) use http::{Head, Post};
 pub(crate) use log::Log;
 pub(crate) use message::Message;

@@ -8,8 +8,7 @@ use super::{each, each_token, good, invalid, malformed, own, protected, served, 
 use crate::check::{Check, server_check};
 use crate::issuer::{Key, key, now};
 use crate::server::Cx;
-use crate::server::raw::Of as _;
-use crate::verdict::{Stop, Verdict};
+use crate::verdict::{Of as _, Stop, Verdict};
 
 pub(in crate::server) const CHECKS: &[Check] = &[
     server_check!("server-auth-invalid-token", Http, invalid_token),

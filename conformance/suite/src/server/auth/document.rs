@@ -5,9 +5,8 @@ use serde_json::Value;
 use super::challenge::Challenge;
 use super::{asked_barely, challenged};
 use crate::check::{Check, server_check};
-use crate::server::raw::Of as _;
 use crate::server::{Cx, Endpoint};
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
 use crate::wire::{Post, Record, Reply};
 
@@ -66,7 +65,8 @@ async fn get(cx: &Cx, url: &str) -> Verdict<Reply> {
     let post = Post::bytes("", &endpoint.authority, &endpoint.path).method("GET");
     let post = post.without("Content-Type").set("Accept", "application/json");
     // What comes is no message of the protocol, and is not to be judged as one.
-    let elsewhere = Cx { record: Record::default(), ..cx.of_endpoint(endpoint) };
+    let mut elsewhere = cx.of_endpoint(endpoint);
+    elsewhere.record = Record::default();
     elsewhere.send(&post).await
 }
 

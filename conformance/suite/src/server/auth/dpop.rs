@@ -6,8 +6,7 @@ use super::{AUTHORIZATION, own, protected, served, unauthorized};
 use crate::check::{Check, server_check};
 use crate::issuer::{Key, key, now};
 use crate::server::Cx;
-use crate::server::raw::Of as _;
-use crate::verdict::{Stop, Verdict};
+use crate::verdict::{Of as _, Stop, Verdict};
 use crate::wire::Reply;
 
 pub(in crate::server) const CHECKS: &[Check] =

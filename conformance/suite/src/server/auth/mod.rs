@@ -17,8 +17,7 @@ use challenge::Challenge;
 pub(crate) use tokens::{Own, Tokens};
 
 use super::Cx;
-use super::raw::Of as _;
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::{Message, Post, Reply};
 
 const AUTHORIZATION: &str = "Authorization";
@@ -49,7 +48,7 @@ async fn protected(cx: &Cx) -> Verdict<Reply> {
 
 /// The token that all other checks send.
 fn good(cx: &Cx) -> Verdict<String> {
-    let headers = &cx.endpoint()?.headers;
+    let headers = cx.endpoint()?.headers(false);
     let found = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION));
     let token = found.and_then(|(_, value)| value.split_once(' ')).map(|(_, token)| token.trim());
     token.map(str::to_owned).ok_or_else(|| {

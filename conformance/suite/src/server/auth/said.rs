@@ -9,8 +9,7 @@ use super::document::Documents;
 use super::{asked_barely, bare, challenged, own, poor, protected, served, unauthorized};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::server::raw::Of as _;
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::Reply;
 
 pub(in crate::server) const CHECKS: &[Check] = &[

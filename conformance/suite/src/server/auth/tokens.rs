@@ -53,20 +53,18 @@ impl Tokens {
         patience: Duration,
     ) {
         let mut tokens = self;
-        let is_named =
-            |headers: &[(String, String)]| headers.iter().any(|(name, _)| is_authorization(name));
         if let Some(issuer) = issuer {
             let own = Own::find_out(endpoint, issuer, patience).await;
             tokens.good = Some(own.token(&json!({})));
-            if !is_named(&endpoint.ways.other) {
+            let of_other = &mut endpoint.ways.other;
+            if of_other.iter().all(|(name, _)| !name.eq_ignore_ascii_case(AUTHORIZATION)) {
                 let other = own.token(&json!({ "sub": "somebody-else" }));
-                endpoint.ways.other.push(bearer(&other));
+                of_other.push(bearer(&other));
             }
             tokens.own = Some(own);
         }
         if let Some(good) = &tokens.good {
-            endpoint.headers.retain(|(name, _)| !is_authorization(name));
-            endpoint.headers.push(bearer(good));
+            endpoint.carry(bearer(good));
         }
         endpoint.ways.tokens = tokens;
     }
@@ -74,10 +72,6 @@ impl Tokens {
 
 fn bearer(token: &str) -> (String, String) {
     (AUTHORIZATION.to_owned(), format!("Bearer {token}"))
-}
-
-fn is_authorization(name: &str) -> bool {
-    name.eq_ignore_ascii_case(AUTHORIZATION)
 }
 
 impl Own {

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::judge::{Of as _, has_no_id, refused, refused_best};
+use super::judge::{has_no_id, refused, refused_best};
 use super::{INVALID_REQUEST, MISMATCH, NO_JSON, alive, discover, each};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::verdict::{Verdict, expect};
+use crate::verdict::{Of as _, Verdict, expect};
 use crate::wire::{Message, Post, Reply};
 
 pub(in crate::server) const CHECKS: &[Check] = &[

@@ -5,10 +5,10 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
 
 use super::alive;
-use super::judge::{Of as _, served};
+use super::judge::served;
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::h2::{Frame, H2};
 use crate::wire::http::Connection;
 use crate::wire::json::at;

@@ -5,11 +5,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::judge::{Of as _, served};
+use super::judge::served;
 use super::{discover, each, modern_only};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::verdict::{Verdict, expect};
+use crate::verdict::{Of as _, Verdict, expect};
 
 pub(in crate::server) const CHECKS: &[Check] = &[
     server_check!("server-http-session-ignored", Http, sessions).last(),

@@ -1,10 +1,10 @@
 //! The endpoint: what a POST may look like.
 
-use super::judge::{Of as _, answered, refused, served};
+use super::judge::{answered, refused, served};
 use super::{discover, each};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::{Post, Reply};
 
 pub(in crate::server) const CHECKS: &[Check] = &[

@@ -8,11 +8,11 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::judge::{Of as _, served};
+use super::judge::served;
 use super::{SETTLE, alive, discover, memory};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::http::Connection;
 use crate::wire::{Open, Post, Reply};
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::judge::{Of as _, served};
+use super::judge::served;
 use super::{SETTLE, alive, discover, each};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::json::at;
 use crate::wire::{Post, Reply};
 

@@ -1,12 +1,10 @@
 //! What a reply has to be.
 
-use std::fmt::Display;
-
 use serde_json::Value;
 
 use super::MISMATCH;
 use crate::server::Cx;
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Verdict, expect};
 use crate::wire::json::{at, shown};
 use crate::wire::{Message, Reply};
 
@@ -79,20 +77,4 @@ pub(super) fn has_no_id(cx: &Cx, reply: &Reply) {
         "no body, or an error without id",
         reply.told(),
     );
-}
-
-/// Says which variant of a check a failure is about.
-pub(super) trait Of {
-    fn of(self, what: impl Display) -> Self;
-}
-
-impl<T> Of for Verdict<T> {
-    fn of(self, what: impl Display) -> Self {
-        self.map_err(|stop| match stop {
-            Stop::Fail { expected, seen } => {
-                Stop::Fail { expected: format!("{what}: {expected}"), seen }
-            }
-            Stop::Skip(why) => Stop::Skip(why),
-        })
-    }
 }

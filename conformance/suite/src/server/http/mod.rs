@@ -19,11 +19,10 @@ pub(super) mod version;
 use std::fmt::Display;
 use std::time::Duration;
 
-use judge::Of as _;
 use serde_json::{Value, json};
 
 use super::Cx;
-use crate::verdict::{Stop, Verdict};
+use crate::verdict::{Of as _, Stop, Verdict};
 use crate::wire::json::at;
 use crate::wire::message::VERSION;
 use crate::wire::{Message, Post, Reply};

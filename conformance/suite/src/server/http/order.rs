@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::judge::{Of as _, mismatch, refused_by};
+use super::judge::{mismatch, refused_by};
 use super::{
     INVALID_PARAMS, INVALID_REQUEST, UNKNOWN_METHOD, UNSUPPORTED, discover, each, plain_call,
 };
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::verdict::{Verdict, expect};
+use crate::verdict::{Of as _, Verdict, expect};
 use crate::wire::json::shown;
 use crate::wire::message::{META_CAPABILITIES, META_VERSION};
 use crate::wire::{Message, Reply};

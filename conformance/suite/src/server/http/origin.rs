@@ -5,11 +5,11 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use serde_json::{Value, json};
 
 use super::endpoint::refused_or_warned;
-use super::judge::{Of as _, answered, forbidden, mismatch, refused, refused_by, served};
+use super::judge::{answered, forbidden, mismatch, refused, refused_by, served};
 use super::{UNKNOWN_METHOD, UNSUPPORTED, alive, discover, each};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::message::META_VERSION;
 use crate::wire::{Message, Post};
 

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::judge::{Of as _, answered, mismatch, mismatch_or_plain_400, served};
+use super::judge::{answered, mismatch, mismatch_or_plain_400, served};
 use super::{base64, each};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::verdict::{Stop, Verdict};
+use crate::verdict::{Of as _, Stop, Verdict};
 use crate::wire::http::encoded;
 use crate::wire::json::at;
 use crate::wire::{Message, Post};

@@ -6,10 +6,9 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
 use super::SETTLE;
-use super::judge::Of as _;
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
 use crate::wire::message::META_LOG_LEVEL;
 use crate::wire::{Head, Message, Noted, Open};

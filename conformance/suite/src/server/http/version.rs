@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::endpoint::usable_after;
-use super::judge::{Of as _, mismatch, refused_best, refused_by, served};
+use super::judge::{mismatch, refused_best, refused_by, served};
 use super::{INVALID_PARAMS, UNKNOWN_METHOD, discover, each, serves_before};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::Message;
 use crate::wire::json::at;
 use crate::wire::message::{META_VERSION, VERSION};

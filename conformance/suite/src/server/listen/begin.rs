@@ -5,9 +5,8 @@ use serde_json::{Value, json};
 use super::{TOOLS, asked, belongs, is_acknowledgement, listen, subscribe, trigger};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::server::raw::Of as _;
 use crate::server::talk::Talk;
-use crate::verdict::{Verdict, expect};
+use crate::verdict::{Of as _, Verdict, expect};
 use crate::wire::json::{at, shown};
 
 pub(in crate::server) const CHECKS: &[Check] = &[

@@ -7,9 +7,9 @@ use super::{PROMPTS, TOOLS, asked, belongs, listen, subscribe, trigger};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
 use crate::server::progress::reporting;
-use crate::server::raw::{Of as _, SETTLE, raw, refused};
+use crate::server::raw::{SETTLE, raw, refused};
 use crate::server::talk::{Came, Talk};
-use crate::verdict::{Verdict, expect};
+use crate::verdict::{Of as _, Verdict, expect};
 use crate::wire::json::shown;
 use crate::wire::message::META_LOG_LEVEL;
 

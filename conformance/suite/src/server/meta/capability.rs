@@ -5,9 +5,8 @@ use serde_json::{Value, json};
 use super::key::is_prefixed_key;
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::server::raw::Of as _;
 use crate::server::talk::Lane;
-use crate::verdict::{Verdict, expect};
+use crate::verdict::{Of as _, Verdict, expect};
 use crate::wire::json::{at, shown};
 use crate::wire::{Message, Reply};
 

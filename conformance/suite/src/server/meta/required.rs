@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::server::raw::{Of as _, raw, refused};
+use crate::server::raw::{raw, refused};
 use crate::server::talk::Lane;
-use crate::verdict::{Verdict, expect};
+use crate::verdict::{Of as _, Verdict, expect};
 use crate::wire::json::at;
 use crate::wire::message::{META_CAPABILITIES, META_INFO, META_LOG_LEVEL, META_VERSION};
 use crate::wire::{Message, Reply};

@@ -6,9 +6,8 @@ use super::key::is_key;
 use super::required::without_meta;
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::server::raw::Of as _;
 use crate::server::rpc::code::plain_requests;
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
 use crate::wire::message::META_INFO;
 

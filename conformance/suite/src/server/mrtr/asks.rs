@@ -10,10 +10,10 @@ use super::{PREFIX, able, answers, asks, first, is_complete, retry};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
 use crate::server::meta::capability::lacks;
-use crate::server::raw::{Of as _, alive};
+use crate::server::raw::alive;
 use crate::server::rpc::code::plain_requests;
 use crate::server::talk::Lane;
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::json::{at, cut, shown};
 use crate::wire::{Message, Reply};
 

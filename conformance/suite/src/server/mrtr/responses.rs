@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::{answers, asks, first, is_complete, is_refused, retry};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::server::raw::{Of as _, answered};
+use crate::server::raw::answered;
 use crate::server::talk::Lane;
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::json::at;
 use crate::wire::{Message, Reply};
 

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::discover;
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::server::raw::{Of as _, has_id_or_none, raw, refused};
-use crate::verdict::{Verdict, expect};
+use crate::server::raw::{has_id_or_none, raw, refused};
+use crate::verdict::{Of as _, Verdict, expect};
 use crate::wire::Message;
 use crate::wire::json::{at, shown};
 

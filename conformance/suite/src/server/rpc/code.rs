@@ -4,8 +4,7 @@ use serde_json::json;
 
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::server::raw::Of as _;
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
 use crate::wire::message::META_VERSION;
 use crate::wire::{Message, Reply};

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::server::raw::{Of as _, SETTLE};
+use crate::server::raw::SETTLE;
 use crate::server::talk::{Talk, cancelled};
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::Message;
 use crate::wire::json::shown;
 

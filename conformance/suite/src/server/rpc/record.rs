@@ -2,8 +2,7 @@
 
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::server::raw::Of as _;
-use crate::verdict::{Stop, Verdict, expect};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::Reply;
 use crate::wire::json::shown;
 

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::server::raw::{Of as _, refused};
-use crate::verdict::{Stop, Verdict, expect};
+use crate::server::raw::refused;
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
 
 pub(in crate::server) const CHECKS: &[Check] = &[
@@ -75,7 +75,7 @@ fn is_schema(schema: &Value, root: &Value) -> Verdict {
     for (keyword, value) in members {
         let is_right = match &**keyword {
             "type" => is_type(value),
-            "enum" => value.is_array(),
+            "enum" | "examples" => value.is_array(),
             "required" => is_list_of_texts(value),
             "dependentRequired" => {
                 value.as_object().is_some_and(|it| it.values().all(is_list_of_texts))
@@ -87,7 +87,6 @@ fn is_schema(schema: &Value, root: &Value) -> Verdict {
             "multipleOf" => value.as_f64().is_some_and(|it| it > 0.0),
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => value.is_number(),
             "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" => value.is_boolean(),
-            "examples" => value.is_array(),
             "title" | "description" | "pattern" | "format" | "$schema" | "$id" | "$anchor"
             | "$dynamicRef" | "$dynamicAnchor" | "$comment" | "contentEncoding"
             | "contentMediaType" => value.is_string(),

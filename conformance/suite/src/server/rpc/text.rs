@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::server::raw::{Of as _, alive, answered, raw, refused};
-use crate::verdict::{Stop, Verdict, expect};
+use crate::server::raw::{alive, answered, raw, refused};
+use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::message::META_INFO;
 use crate::wire::{Message, Open, Reply};
 
