@@ -66,6 +66,10 @@ impl Session {
 
     async fn open(&mut self, message: &Message) -> Verdict<Open> {
         let cx = &self.cx;
+        if cx.is_http2() {
+            // Requests of one connection are streams there, which say nothing of each other.
+            return cx.open(message).await;
+        }
         let open = if cx.is_http() {
             let post = cx.post(message)?;
             let mut connection = match self.below.take() {
