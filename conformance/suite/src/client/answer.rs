@@ -1,6 +1,7 @@
 //! What a playing server answers.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -51,6 +52,8 @@ pub(crate) enum Part {
     Hold,
     /// The same bytes so many times.
     Repeat(Vec<u8>, usize),
+    /// Notes that everything before it was written.
+    Reached(Arc<AtomicBool>),
     /// The connection breaks off, without the end that the framing has.
     Break,
     /// The same by a reset.

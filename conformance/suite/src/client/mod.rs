@@ -12,6 +12,7 @@ mod base;
 mod caching;
 mod discover;
 mod elicitation;
+mod http;
 mod offers;
 mod pagination;
 mod roots;
@@ -33,6 +34,10 @@ pub(crate) const AREAS: &[&[Check]] = &[
     base::META_CHECKS,
     base::SCHEMA_CHECKS,
     base::VERSION_CHECKS,
+    http::POST_CHECKS,
+    http::ANSWER_CHECKS,
+    http::EVENT_CHECKS,
+    http::PARAM_CHECKS,
     discover::CHECKS,
     schema::CHECKS,
     tools::CHECKS,

@@ -9,7 +9,7 @@ use super::super::answer::Part;
 use super::super::asking::call;
 use super::super::schema::everything;
 use super::super::script::{
-    after, framed, in_pieces, notification, raw, right, try_calls, try_lists,
+    after, framed, in_pieces, notification, raw, right, try_calls, try_lists, try_steps,
 };
 use super::super::{Answer, Cx, Played, Seen, good};
 use crate::check::{Check, client_check};
@@ -116,7 +116,12 @@ async fn hostile_response(cx: Cx) -> Verdict {
         }
         None => good(seen),
     };
-    let tried = try_lists(&cx, &cases, part).await?;
+    let step = |case: &str| {
+        let is_long = HOSTILE.iter().any(|(it, outcome)| *it == case && outcome.takes_long());
+        let time = if is_long { 3_000 } else { 500 };
+        json!({ "do": "tools/list", "params": { "cursor": case }, "timeout_ms": time })
+    };
+    let tried = try_steps(&cx, &cases, step, part).await?;
     for (case, outcome) in HOSTILE {
         match outcome {
             Outcome::Error => drop(tried.error(case)?),
@@ -136,7 +141,14 @@ enum Outcome {
     Error,
     /// Most likely an error; nothing says that it has to be one.
     Doubtful,
+    /// There is much to be read.
     Any,
+}
+
+impl Outcome {
+    const fn takes_long(&self) -> bool {
+        matches!(self, Self::Any)
+    }
 }
 
 const HOSTILE: &[(&str, Outcome)] = &[
@@ -276,7 +288,9 @@ async fn utf8_split(cx: Cx) -> Verdict {
     let cases = ["single bytes", "bytes that are no UTF-8"];
     let tried = try_lists(&cx, &cases, |seen| {
         let mut message = right(seen);
-        message["result"]["tools"][0]["description"] = FOREIGN.into();
+        if let Some(tool) = message.pointer_mut("/result/tools/0") {
+            tool["description"] = FOREIGN.into();
+        }
         let text = message.to_string();
         match seen.case() {
             "single bytes" => Answer::stream(in_pieces(&framed(seen, text), 1)),

@@ -124,7 +124,7 @@ fn modern_error(seen: &Seen, code: i64, form: &str) -> Answer {
     });
     let error = json!({ "code": code, "message": "no", "data": data });
     let text = json!({ "jsonrpc": "2.0", "id": seen.id(), "error": error }).to_string();
-    let text = if form.starts_with("text") { format!("data: {text}\n\n") } else { text };
+    let text = if form.starts_with("text") { format!("data: {text}\n\n") } else { format!("{text}\n") };
     Answer::bytes(form, text).status(400)
 }
 
