@@ -8,7 +8,7 @@ mod posts;
 pub(super) use answers::CHECKS as ANSWER_CHECKS;
 pub(super) use events::CHECKS as EVENT_CHECKS;
 pub(super) use params::CHECKS as PARAM_CHECKS;
-pub(super) use posts::CHECKS as POST_CHECKS;
+pub(super) use posts::{CHECKS as POST_CHECKS, request};
 
 /// What a header value stands for. Nothing if it is wrapped in a wrong way.
 /// Specification: Streamable HTTP, Value Encoding.
