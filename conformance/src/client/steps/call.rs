@@ -162,6 +162,8 @@ pub(super) async fn listen(client: &Client, step: &Step) -> Value {
     let mut events = Vec::new();
     while events.len() < step.events.unwrap_or(usize::MAX) {
         match timeout_at(end, changes.next()).await {
+            // That it was opened again is no notification.
+            Ok(Some(Change::Stale)) => {}
             Ok(Some(change)) => events.push(event(change)),
             Ok(None) | Err(_) => break,
         }

@@ -67,7 +67,11 @@ pub(super) async fn does_the_same(
             None => usual = Some(did),
             Some(usual) => {
                 let expected = format!("the same with any server: {}", usual.join(", "));
-                expect(*usual == did, expected, format!("{} with {}", did.join(", "), shown(&info)))?;
+                expect(
+                    *usual == did,
+                    expected,
+                    format!("{} with {}", did.join(", "), shown(&info)),
+                )?;
             }
         }
     }

@@ -63,7 +63,11 @@ async fn gives_up(cx: Cx) -> Verdict {
         let (first, next) = pair(&tried.played, case)?;
         let took = next.at - first.at;
         let most = Duration::from_millis(TIMEOUT) + LATE;
-        expect(took <= most, format!("an end after {TIMEOUT} ms, with {case}"), format!("{took:?}"))?;
+        expect(
+            took <= most,
+            format!("an end after {TIMEOUT} ms, with {case}"),
+            format!("{took:?}"),
+        )?;
     }
     tried.goes_on()
 }
@@ -103,7 +107,8 @@ async fn cancels(cx: Cx) -> Verdict {
             .map(|seen| seen.number)
             .collect::<Vec<_>>();
         let is_right = matches!(*told, [told] if first.number < told && told < next.number);
-        let expected = format!("one notifications/cancelled for {}, before the next call", first.id());
+        let expected =
+            format!("one notifications/cancelled for {}, before the next call", first.id());
         expect(is_right, expected, format!("{} of them", told.len()))?;
     }
     tried.goes_on()
@@ -178,7 +183,8 @@ async fn late_response(cx: Cx) -> Verdict {
         match seen.method() {
             "notifications/cancelled" => match last.take() {
                 Some(late) => {
-                    let params = json!({ "progressToken": late.meta("progressToken"), "progress": 1 });
+                    let params =
+                        json!({ "progressToken": late.meta("progressToken"), "progress": 1 });
                     after([notification("notifications/progress", params)], &late)
                 }
                 None => good(seen),

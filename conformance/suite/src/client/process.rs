@@ -37,12 +37,14 @@ async fn framing(cx: Cx) -> Verdict {
             "single bytes" => Answer::stream(in_pieces(&line, 1)),
             "CRLF" => raw(format!("{}\r\n", right(seen))),
             "50 lines at once" => {
-                let log = notification("notifications/message", json!({ "level": "info", "data": 1 }));
+                let log =
+                    notification("notifications/message", json!({ "level": "info", "data": 1 }));
                 raw([format!("{log}\n").repeat(49).into_bytes(), line].concat())
             }
             "a line of 1 MiB" => {
                 let mut message = right(seen);
-                message["result"]["content"] = json!([{ "type": "text", "text": "x".repeat(1 << 20) }]);
+                message["result"]["content"] =
+                    json!([{ "type": "text", "text": "x".repeat(1 << 20) }]);
                 Answer::json(message)
             }
             _ => good(seen),

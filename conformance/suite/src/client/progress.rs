@@ -28,7 +28,8 @@ async fn token(cx: Cx) -> Verdict {
     let told = tokens.iter().map(|token| shown(token)).collect::<Vec<_>>().join(", ");
     let is_whole = |token: &&&Value| token.is_string() || token.is_i64() || token.is_u64();
     expect(tokens.iter().all(|it| is_whole(&it)), "texts or integers as tokens", &told)?;
-    let is_new = |(index, token): (usize, &&Value)| !tokens.iter().take(index).any(|it| it == token);
+    let is_new =
+        |(index, token): (usize, &&Value)| !tokens.iter().take(index).any(|it| it == token);
     expect(tokens.iter().enumerate().all(is_new), "a token of its own for each call", told)
 }
 
@@ -40,8 +41,7 @@ fn progressing(tool: &str) -> Value {
 }
 
 fn progress(token: &Value, progress: impl Into<Value>, message: &str) -> Value {
-    let params =
-        json!({ "progressToken": token, "progress": progress.into(), "message": message });
+    let params = json!({ "progressToken": token, "progress": progress.into(), "message": message });
     notification("notifications/progress", params)
 }
 

@@ -187,7 +187,9 @@ async fn unrelated_call(cx: Cx) -> Verdict {
     let mut ask = call("ask");
     ask["beside"] = true.into();
     let others = [
-        call("other"), json!({ "do": "tools/list" }), json!({ "do": "server/discover" }),
+        call("other"),
+        json!({ "do": "tools/list" }),
+        json!({ "do": "server/discover" }),
         json!({ "do": "resources/read", "params": { "uri": "test://one" } }),
     ];
     let mut steps = vec![ask];

@@ -161,7 +161,9 @@ mod tests {
 
     #[test]
     fn key_names_as_the_format_has_them() {
-        for key in ["progressToken", "io.modelcontextprotocol/x", "a.b-c/d_e.f-1", "com.example/", "x"] {
+        for key in
+            ["progressToken", "io.modelcontextprotocol/x", "a.b-c/d_e.f-1", "com.example/", "x"]
+        {
             assert!(is_key(key), "{key}");
         }
         for key in ["/x", "1a/x", "a-/x", "a..b/x", "a/b/c", "-x", "x_", "a b", "ä", "a/x y"] {

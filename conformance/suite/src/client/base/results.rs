@@ -136,8 +136,13 @@ async fn icon_fetch_guards(cx: Cx) -> Verdict {
             _ => {}
         }
         let sources = [
-            "file:///etc/passwd", "javascript:1", "ftp://127.0.0.1/x.png", "ws://127.0.0.1/x",
-            &*elsewhere, &own("/redirect.png"), &own("/endless.png"),
+            "file:///etc/passwd",
+            "javascript:1",
+            "ftp://127.0.0.1/x.png",
+            "ws://127.0.0.1/x",
+            &*elsewhere,
+            &own("/redirect.png"),
+            &own("/endless.png"),
         ]
         .map(|src| json!({ "src": src, "mimeType": "image/png" }));
         let Some(mut result) = result_of(seen) else { return good(seen) };

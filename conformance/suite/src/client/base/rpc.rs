@@ -111,9 +111,7 @@ async fn id_unique(cx: Cx) -> Verdict {
 async fn hostile_response(cx: Cx) -> Verdict {
     let cases = HOSTILE.iter().map(|(case, _)| *case).collect::<Vec<_>>();
     let part = |seen: &Seen| match HOSTILE.iter().find(|(case, _)| *case == seen.case()) {
-        Some((case, _)) => {
-            Answer::bytes("application/json", format!("{}\n", hostile(case, seen)))
-        }
+        Some((case, _)) => Answer::bytes("application/json", format!("{}\n", hostile(case, seen))),
         None => good(seen),
     };
     let step = |case: &str| {
@@ -192,7 +190,8 @@ fn hostile(case: &str, seen: &Seen) -> String {
         "an array of one" => message = json!([message]),
         "two objects" => return format!("{message}{message}"),
         "10,000 tools" => {
-            let tool = |n| json!({ "name": format!("tool-{n}"), "inputSchema": { "type": "object" } });
+            let tool =
+                |n| json!({ "name": format!("tool-{n}"), "inputSchema": { "type": "object" } });
             message["result"]["tools"] = (0..10_000).map(tool).collect();
         }
         _ => {}

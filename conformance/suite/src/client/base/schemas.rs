@@ -23,9 +23,7 @@ async fn unknown_dialect(cx: Cx) -> Verdict {
     odd["outputSchema"] = odd["inputSchema"].clone();
     let tools = json!([tool("echo", json!({})), odd]);
     let part = move |seen: &Seen| match seen.method() {
-        "tools/list" => {
-            Answer::result(seen, with(result_of(seen), json!({ "tools": tools })))
-        }
+        "tools/list" => Answer::result(seen, with(result_of(seen), json!({ "tools": tools }))),
         "tools/call" => {
             let members = json!({ "structuredContent": { "a": "x" } });
             Answer::result(seen, with(result_of(seen), members))
@@ -65,9 +63,7 @@ async fn preserved(cx: Cx) -> Verdict {
     listed["inputSchema"] = schema.clone();
     listed["outputSchema"] = schema.clone();
     let part = move |seen: &Seen| match seen.method() {
-        "tools/list" => {
-            Answer::result(seen, with(result_of(seen), json!({ "tools": [listed] })))
-        }
+        "tools/list" => Answer::result(seen, with(result_of(seen), json!({ "tools": [listed] }))),
         _ => good(seen),
     };
     let played = cx.play(json!([{ "do": "tools/list" }]), part).await?;
@@ -98,9 +94,8 @@ async fn hostile(cx: Cx) -> Verdict {
     let part = |seen: &Seen| match (seen.method(), seen.case().strip_prefix("list ")) {
         ("tools/list", Some(case)) => {
             let schema = schema(case);
-            let listed = format!(
-                r#"{{"name":"{case}","inputSchema":{schema},"outputSchema":{schema}}}"#
-            );
+            let listed =
+                format!(r#"{{"name":"{case}","inputSchema":{schema},"outputSchema":{schema}}}"#);
             let mut message = right(seen);
             message["result"]["tools"] = json!(["@", tool("fine", json!({}))]);
             let text = message.to_string().replacen("\"@\"", &listed, 1);

@@ -124,7 +124,8 @@ fn modern_error(seen: &Seen, code: i64, form: &str) -> Answer {
     });
     let error = json!({ "code": code, "message": "no", "data": data });
     let text = json!({ "jsonrpc": "2.0", "id": seen.id(), "error": error }).to_string();
-    let text = if form.starts_with("text") { format!("data: {text}\n\n") } else { format!("{text}\n") };
+    let text =
+        if form.starts_with("text") { format!("data: {text}\n\n") } else { format!("{text}\n") };
     Answer::bytes(form, text).status(400)
 }
 
@@ -134,7 +135,11 @@ async fn http_legacy_fallback(cx: Cx) -> Verdict {
         ("no body", "", ""),
         ("a text", "text/plain", "Bad Request"),
         ("JSON of its own", "application/json", r#"{"detail":"no"}"#),
-        ("error -32000", "application/json", r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}"#),
+        (
+            "error -32000",
+            "application/json",
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}"#,
+        ),
     ] {
         let part = move |seen: &Seen| {
             if seen.is_modern() { Answer::bytes(form, body).status(400) } else { legacy(seen) }
@@ -149,9 +154,7 @@ async fn http_legacy_fallback(cx: Cx) -> Verdict {
     }
     for (status, challenge) in [(401, "Bearer"), (403, "Bearer error=\"insufficient_scope\"")] {
         let part = move |seen: &Seen| match seen.http_method() {
-            "POST" => {
-                Answer::bytes("", "").status(status).header("WWW-Authenticate", challenge)
-            }
+            "POST" => Answer::bytes("", "").status(status).header("WWW-Authenticate", challenge),
             _ => Answer::bytes("", "").status(404),
         };
         let played = cx.play(steps(), part).await?;

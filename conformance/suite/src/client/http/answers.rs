@@ -82,8 +82,17 @@ const HTML: &str = "<!doctype html><title>no</title>";
 
 /// Answers that are none, and those that may be taken for one.
 const WRONG: &[&str] = &[
-    "an empty body", "a page", "202", "204", "500 and a page", "404 and an error", "503",
-    "200 and an error", "an endless page", "endless JSON", "an endless 500",
+    "an empty body",
+    "a page",
+    "202",
+    "204",
+    "500 and a page",
+    "404 and an error",
+    "503",
+    "200 and an error",
+    "an endless page",
+    "endless JSON",
+    "an endless 500",
 ];
 const DOUBTFUL: &[&str] = &["no Content-Type", "301", "307", "another id"];
 
@@ -106,9 +115,7 @@ async fn wrong_answer(cx: Cx) -> Verdict {
     for case in WRONG {
         tried.error(case)?;
     }
-    for (case, taken) in
-        [("page", page_taken), ("JSON", json_taken), ("500", error_taken)]
-    {
+    for (case, taken) in [("page", page_taken), ("JSON", json_taken), ("500", error_taken)] {
         let taken = taken.load(Ordering::SeqCst);
         expect(!taken, format!("an endless {case} given up"), "half a gigabyte of it read")?;
     }

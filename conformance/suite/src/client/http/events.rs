@@ -34,8 +34,18 @@ fn no_resumption(tried: &Tried) -> Verdict {
 }
 
 const FRAMINGS: &[&str] = &[
-    "LF", "CR", "CRLF", "all three", "a byte order mark", "no space", "several lines", "other fields",
-    "an empty event first", "blank lines", "fields behind the data", "two spaces",
+    "LF",
+    "CR",
+    "CRLF",
+    "all three",
+    "a byte order mark",
+    "no space",
+    "several lines",
+    "other fields",
+    "an empty event first",
+    "blank lines",
+    "fields behind the data",
+    "two spaces",
 ];
 
 async fn framing(cx: Cx) -> Verdict {
@@ -103,9 +113,8 @@ async fn split(cx: Cx) -> Verdict {
             None if seen.case() == "one piece" => usize::MAX,
             None => return good(seen),
         };
-        let log = |n: i32| {
-            notification("notifications/message", json!({ "level": "info", "data": n }))
-        };
+        let log =
+            |n: i32| notification("notifications/message", json!({ "level": "info", "data": n }));
         let all = (0..50).map(log).chain([right(seen)]);
         let stream = all.map(|message| format!("data: {message}\r\n\r\n")).collect::<String>();
         Answer::stream(in_pieces(stream.as_bytes(), size))
@@ -143,8 +152,14 @@ async fn large(cx: Cx) -> Verdict {
 }
 
 const LOSSES: &[&str] = &[
-    "an end behind the head", "an end behind a comment", "an end behind progress",
-    "an end within an event", "an end of the body", "a reset", "a broken chunk", "a body cut short",
+    "an end behind the head",
+    "an end behind a comment",
+    "an end behind progress",
+    "an end within an event",
+    "an end of the body",
+    "a reset",
+    "a broken chunk",
+    "a body cut short",
 ];
 
 async fn lost_response(cx: Cx) -> Verdict {
@@ -192,7 +207,11 @@ async fn lost_response(cx: Cx) -> Verdict {
         tried.error(case)?;
         let ids = tried.requests(case).map(Seen::id).collect::<Vec<&Value>>();
         let again = ids.len().saturating_sub(1);
-        expect(again <= 3, format!("no more than three tries more, with {case}"), again.to_string())?;
+        expect(
+            again <= 3,
+            format!("no more than three tries more, with {case}"),
+            again.to_string(),
+        )?;
         let is_new = |(index, id): (usize, &&Value)| !ids.iter().take(index).any(|it| it == id);
         let told = format!("{ids:?}");
         expect(ids.iter().enumerate().all(is_new), "a new id for each try", told)?;

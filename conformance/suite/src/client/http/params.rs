@@ -51,8 +51,7 @@ fn has_headers(seen: &Seen, right: &[(&str, &str)]) -> Verdict {
     const PREFIX: &str = "mcp-param-";
     let all = seen.head.iter().flat_map(|head| head.headers());
     let all = all.map(|(name, value)| (name.to_ascii_lowercase(), value));
-    let mut all =
-        all.filter(|(name, _)| name.starts_with(PREFIX)).collect::<Vec<(String, &str)>>();
+    let mut all = all.filter(|(name, _)| name.starts_with(PREFIX)).collect::<Vec<(String, &str)>>();
     all.sort();
     let mut expected = right
         .iter()
@@ -98,9 +97,23 @@ async fn mirrored(cx: Cx) -> Verdict {
 async fn encoded(cx: Cx) -> Verdict {
     let long = "long ".repeat(1_638) + "end";
     let values = [
-        "\u{65e5}\u{672c}\u{8a9e} \u{1f600}", " lead", "trail ", "\tlead", "trail\t", "a\rb", "a\nb",
-        "a\r\nX-Injected: 1", "a\0b", "a\u{7f}b", "a\u{80}b", "=?base64?eA==?=", "=?base64??=",
-        "=?base64?x", "in  ner", "visible ~!@#$%^&*()", &long,
+        "\u{65e5}\u{672c}\u{8a9e} \u{1f600}",
+        " lead",
+        "trail ",
+        "\tlead",
+        "trail\t",
+        "a\rb",
+        "a\nb",
+        "a\r\nX-Injected: 1",
+        "a\0b",
+        "a\u{7f}b",
+        "a\u{80}b",
+        "=?base64?eA==?=",
+        "=?base64??=",
+        "=?base64?x",
+        "in  ner",
+        "visible ~!@#$%^&*()",
+        &long,
     ];
     let all = values.map(|value| json!({ "v": value }));
     let played = mirrors(&cx, json!({ "v": to("V", "string") }), &all).await?;
@@ -115,7 +128,10 @@ async fn encoded(cx: Cx) -> Verdict {
         let headers = seen.head.iter().flat_map(|head| head.all("Mcp-Param-V"));
         let headers = headers.collect::<Vec<_>>();
         let [header] = *headers else {
-            return Err(Stop::fail(format!("Mcp-Param-V once for {value:?}"), format!("{headers:?}")));
+            return Err(Stop::fail(
+                format!("Mcp-Param-V once for {value:?}"),
+                format!("{headers:?}"),
+            ));
         };
         let expected = format!("a value that stands for {value:?}");
         expect(decoded(header).is_some_and(|it| it == value), expected, header)?;

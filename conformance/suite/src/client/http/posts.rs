@@ -112,7 +112,14 @@ fn named(seen: &Seen) -> Option<&Value> {
 }
 
 const NAMES: &[&str] = &[
-    "plain", "n\u{e4}me", " lead", "trail ", "tab\tin", "in ner", "=?base64?eA==?=", "\"quoted\"",
+    "plain",
+    "n\u{e4}me",
+    " lead",
+    "trail ",
+    "tab\tin",
+    "in ner",
+    "=?base64?eA==?=",
+    "\"quoted\"",
     "\u{65e5}\u{672c}",
 ];
 
