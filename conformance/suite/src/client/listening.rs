@@ -151,13 +151,21 @@ async fn after_restart(cx: Cx) -> Verdict {
     for (case, options) in
         [("exit code 0", ""), ("exit code 1", "--exit 1"), ("an end by a signal", "--abort")]
     {
-        let part = |seen: &Seen| match (seen.method(), seen.connection) {
-            // The first process ends once both subscriptions are open.
-            ("subscriptions/listen", 0) if seen.turn == 0 => {
-                Answer::stream([granted(seen, seen.param("notifications"))])
-            }
+        let first = Mutex::new(None::<Seen>);
+        let part = move |seen: &Seen| match (seen.method(), seen.connection) {
             ("subscriptions/listen", 0) => {
-                Answer::stream([granted(seen, seen.param("notifications")), Part::Break])
+                let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+                match first.take() {
+                    None => {
+                        *first = Some(seen.clone());
+                        Answer::silence()
+                    }
+                    // The first process ends once both are acknowledged.
+                    Some(first) => {
+                        let both = [&first, seen].map(|it| granted(it, it.param("notifications")));
+                        Answer::stream(both.into_iter().chain([Part::Break]))
+                    }
+                }
             }
             ("subscriptions/listen", _) => {
                 let is_tools = !seen.param("notifications")["toolsListChanged"].is_null();
@@ -174,7 +182,11 @@ async fn after_restart(cx: Cx) -> Verdict {
             step
         });
         let played = cx.bridged(options).play(json!([tools, resources]), part).await?;
-        listens(&played)?;
+        if listens(&played)? < 2 {
+            return Err(Stop::skip(
+                "the client does not open a second subscription beside the first",
+            ));
+        }
         let anew = played.requests.iter().filter(|seen| seen.connection > 0).collect::<Vec<_>>();
         if anew.is_empty() {
             return Err(Stop::skip("the client does not start its server again"));

@@ -304,7 +304,7 @@ impl Gathered {
         let (bytes, (over, is_over)) = (Arc::<Mutex<Vec<u8>>>::default(), watch::channel(false));
         let filled = Arc::clone(&bytes);
         tokio::spawn(async move {
-            let mut buffer = [0; 16 * 1024];
+            let mut buffer = vec![0; 16 * 1024];
             if let Some(mut stream) = stream {
                 while let Ok(length @ 1..) = stream.read(&mut buffer).await {
                     let read = buffer.iter().take(length);
