@@ -177,8 +177,7 @@ impl Witness {
     async fn survivors(&self) -> usize {
         let mut running = self.running.subscribe();
         let _ = timeout(GRACE, running.wait_for(|running| *running == 0)).await;
-        let left = *running.borrow();
-        left
+        *running.borrow()
     }
 }
 
