@@ -18,7 +18,7 @@ pub(super) const CHECKS: &[Check] = &[
     client_check!("client-stdio-listen-after-restart", Stdio, after_restart),
 ];
 
-fn listen(notifications: Value, ms: u64) -> Value {
+fn listen(notifications: &Value, ms: u64) -> Value {
     let params = json!({ "notifications": notifications });
     json!({ "do": "subscriptions/listen", "params": params, "events": 1, "ms": ms })
 }
@@ -68,7 +68,7 @@ async fn partial_ack(cx: Cx) -> Verdict {
             _ => good(seen),
         };
         let asked = json!({ "toolsListChanged": true, "promptsListChanged": true });
-        let played = cx.play(json!([listen(asked, 1_000), call("fine")]), part).await?;
+        let played = cx.play(json!([listen(&asked, 1_000), call("fine")]), part).await?;
         listens(&played)?;
         let judged = heard(&played, 0).and_then(|heard| {
             let told = heard.join(", ");
@@ -101,7 +101,7 @@ async fn demultiplexed(cx: Cx) -> Verdict {
         json!({ "resourceSubscriptions": ["test://a"], "promptsListChanged": true }),
     ];
     let [tools, resources] = steps.map(|asked| {
-        let mut step = listen(asked, 3_000);
+        let mut step = listen(&asked, 3_000);
         step["beside"] = true.into();
         step
     });
@@ -170,12 +170,15 @@ async fn after_restart(cx: Cx) -> Verdict {
         let steps =
             [json!({ "toolsListChanged": true }), json!({ "resourceSubscriptions": ["test://a"] })];
         let [tools, resources] = steps.map(|asked| {
-            let mut step = listen(asked, 5_000);
+            let mut step = listen(&asked, 5_000);
             step["beside"] = true.into();
             step["again"] = true.into();
             step
         });
-        let played = cx.bridged(options).play(json!([tools, resources]), part).await?;
+        // The call is for clients that start their server again once they need it.
+        let pause = json!({ "do": "sleep", "ms": 300 });
+        let steps = json!([tools, resources, pause, call("fine")]);
+        let played = cx.bridged(options).play(steps, part).await?;
         if listens(&played)? < 2 {
             return Err(Stop::skip(
                 "the client does not open a second subscription beside the first",
