@@ -60,12 +60,40 @@ pub struct RequestParts {
     pub caller: Option<Caller>,
 }
 
+#[cfg(feature = "auth")]
+impl RequestParts {
+    /// The same of somebody who was authenticated by other means than the server's: whoever drives an
+    /// [`Exchange`](crate::Exchange) has verified a token, and the client at the other end of a byte stream may do what
+    /// its environment says. The caller becomes that of the access.
+    ///
+    /// ```
+    /// use mcp_server::RequestParts;
+    /// use mcp_server::auth::Access;
+    ///
+    /// # async fn example(server: mcp_server::Server) -> Result<(), mcp_server::ServeError> {
+    /// let user = Access::new("local", "me").with_scopes(["notes:read", "notes:write"]);
+    /// server.serve_stdio().parts(RequestParts::default().with_access(user)).await
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_access(mut self, access: crate::auth::Access) -> Self {
+        self.caller = Some(access.caller().clone());
+        self.extensions.insert(access);
+        self
+    }
+}
+
 impl From<http::request::Parts> for RequestParts {
     /// Takes headers and extensions over; peer and caller are the [`PeerAddr`] and the [`Caller`] among the
-    /// extensions, if any.
+    /// extensions, if any. An `Access` among them, with the feature `auth`, names the caller as well.
     fn from(parts: http::request::Parts) -> Self {
         let peer_addr = parts.extensions.get().map(|PeerAddr(address)| *address);
         let caller = parts.extensions.get().cloned();
+        #[cfg(feature = "auth")]
+        let caller = match parts.extensions.get::<crate::auth::Access>() {
+            Some(access) => Some(access.caller().clone()),
+            None => caller,
+        };
         Self { headers: parts.headers, extensions: parts.extensions, peer_addr, caller }
     }
 }

@@ -336,10 +336,20 @@ impl Context {
         if again {
             result.ttl_ms = 0;
         }
+        #[cfg(feature = "auth")]
+        let again = again || self.is_guarded();
         if again || self.shared().visibility.is_some() {
             result.cache_scope = CacheScope::Private;
         }
         result
+    }
+
+    /// Whether not everybody may read what is read: a cache that shares it would ask nobody for a token.
+    #[cfg(feature = "auth")]
+    fn is_guarded(&self) -> bool {
+        let Subject::Resource(_, reader) = &self.0.subject else { return false };
+        let auth = self.shared().auth.as_ref();
+        auth.is_some_and(|auth| auth.guards(Method::ReadResource, &reader.scopes))
     }
 
     /// Whether the client brought back something to a handler that looks at it.

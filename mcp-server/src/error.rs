@@ -117,6 +117,18 @@ pub enum BuildError {
         "a server with {0} cannot be mounted, since that would be lost: give it to the server around it"
     )]
     Unprotected(&'static str),
+    /// The authorization that was asked for cannot be had.
+    #[cfg(feature = "auth")]
+    #[error("the resource server {0}")]
+    Auth(String),
+    /// A scope is empty, too long, one too many, or has characters that no scope has, such as the space between two.
+    #[cfg(feature = "auth")]
+    #[error("{0:?} is no scope")]
+    Scope(String),
+    /// Something requires scopes on a server that asks nobody for a token.
+    #[cfg(feature = "auth")]
+    #[error("{0:?} requires scopes, which takes .auth(..)")]
+    ScopesWithoutAuth(String),
     /// Lists that differ from caller to caller were declared to be the same for all.
     #[error("lists that a visibility filter makes differ cannot be cached publicly")]
     PublicLists,

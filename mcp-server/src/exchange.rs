@@ -141,7 +141,9 @@ impl Exchange {
     /// Handles `message`, which [`scan`](crate::scan) has classified, and resolves to the response: a
     /// rejection, an answer, a stream, or 202 for a notification.
     ///
-    /// `parts` reach the handler as they are; in particular the caller is the one given there.
+    /// `parts` reach the handler as they are; in particular the caller is the one given there. On a server that asks for
+    /// tokens, with the feature `auth`, that has to be one who was authenticated, by `Server::authenticate` or by
+    /// whoever drives this, and a header `Authorization` is left out.
     ///
     /// The message is checked, and the handler called, before this returns; the future has it do its work. Only where
     /// states are good for one use does the future call the handler, of a request that brings one.
@@ -153,10 +155,18 @@ impl Exchange {
     pub fn handle(
         &self,
         message: Message<'_>,
-        parts: RequestParts,
+        #[cfg_attr(
+            not(feature = "auth"),
+            expect(unused_mut, reason = "only tokens are taken out")
+        )]
+        mut parts: RequestParts,
     ) -> Pin<Box<dyn Future<Output = Result<Response<Body>, ExchangeError>> + Send>> {
         let begun = self.take_server().map(|server| {
             let shared = server.shared;
+            #[cfg(feature = "auth")]
+            if shared.auth.is_some() {
+                parts.headers.remove(http::header::AUTHORIZATION);
+            }
             let plan = Plan {
                 mode: self.options.mode.limited_to(self.options.accepts),
                 keep_alive: self.options.keep_alive.min(FOR_EVER),

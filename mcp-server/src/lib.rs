@@ -116,8 +116,11 @@
 //!
 //! To be turned on:
 //!
+//! - `auth`: who may call, and what: tokens, scopes and the document that clients find their way by. See the module `auth`.
 //! - `http2`: cleartext HTTP/2 besides HTTP/1.1, recognised by its first bytes. Worth it where clients or a proxy open many
 //!   streams: a subscription is a stream of a connection then, rather than a connection.
+//! - `verifiers`: what verifies tokens is ready-made: JWTs by the keys of their issuer, introspection, and proofs of
+//!   possession. It brings rustls and ring, for HTTPS and signatures; `auth`, a part of it, brings neither.
 //!
 //! # Safe by default
 //!
@@ -127,11 +130,13 @@
 //!
 //! # More to read
 //!
-//! [`handler`] on handlers, the module `ask` on asking the client, [`layer`] on what goes around calls, and the [`manual`] on
-//! composing servers, on subscriptions and on deployment.
+//! [`handler`] on handlers, the module `ask` on asking the client, [`layer`] on what goes around calls, the module `auth` on
+//! authorization, and the [`manual`] on composing servers, on subscriptions, on authorization and on deployment.
 
 #[cfg(feature = "asking")]
 pub mod ask;
+#[cfg(feature = "auth")]
+pub mod auth;
 mod builder;
 mod caller;
 mod completion;

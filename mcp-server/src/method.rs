@@ -10,6 +10,8 @@ use mcp_transport::header::StandardHeaders;
 use mcp_transport::json::Object;
 use mcp_types::{ClientCapabilities, JsonMap, Method as Specified, ProtocolVersion, Request};
 
+#[cfg(feature = "auth")]
+use crate::auth::Required;
 use crate::error::BuildError;
 use crate::handler::{ErasedHandler, ErasedMethod, IntoMethodResult, MethodHandler, Needs, Takes};
 use crate::ladder::Target;
@@ -31,6 +33,8 @@ pub struct Method {
     name_member: Option<Cow<'static, str>>,
     /// Whether the handler takes the `_meta` among its parameters.
     takes_meta: bool,
+    #[cfg(feature = "auth")]
+    pub(crate) scopes: Required,
 }
 
 impl Method {
@@ -74,6 +78,8 @@ impl Method {
             extension: None,
             name_member: None,
             takes_meta: false,
+            #[cfg(feature = "auth")]
+            scopes: Required::default(),
         }
     }
 
@@ -117,6 +123,12 @@ impl Method {
         &self.name
     }
 
+    /// Its name and the scopes that it requires.
+    #[cfg(feature = "auth")]
+    pub(crate) fn requires(&self) -> (&str, &Required) {
+        (&self.name, &self.scopes)
+    }
+
     /// Checks it, and makes it ready to be called.
     fn into_entry(self, states: &States) -> Result<MethodEntry, BuildError> {
         let name = self.name.into_owned();
@@ -137,7 +149,15 @@ impl Method {
             return Err(BuildError::Extension(id));
         }
         let (handler, name_member, takes_meta) = (self.handler, self.name_member, self.takes_meta);
-        Ok(MethodEntry { name, handler, required, name_member, takes_meta })
+        Ok(MethodEntry {
+            name,
+            handler,
+            required,
+            name_member,
+            takes_meta,
+            #[cfg(feature = "auth")]
+            scopes: self.scopes,
+        })
     }
 }
 
@@ -193,6 +213,8 @@ pub(crate) struct MethodEntry {
     pub(crate) name_member: Option<Cow<'static, str>>,
     required: ClientCapabilities,
     takes_meta: bool,
+    #[cfg(feature = "auth")]
+    pub(crate) scopes: Required,
 }
 
 impl Methods {

@@ -9,6 +9,8 @@ use mcp_types::{Icon, PromptArgument};
 use serde::Serialize;
 use serde_json::Value;
 
+#[cfg(feature = "auth")]
+use crate::auth::Required;
 use crate::completion::{Completers, Completing, IntoCompletion};
 use crate::handler::{ErasedHandler, ErasedPrompt, Needs, PromptHandler};
 use crate::state::States;
@@ -24,6 +26,8 @@ pub struct Prompt {
     /// Shared values that come before those of the server.
     pub(crate) states: Option<Arc<States>>,
     pub(crate) completers: Completers,
+    #[cfg(feature = "auth")]
+    pub(crate) scopes: Required,
 }
 
 impl Prompt {
@@ -38,6 +42,8 @@ impl Prompt {
             needs: signature.needs,
             states: None,
             completers: Completers::default(),
+            #[cfg(feature = "auth")]
+            scopes: Required::default(),
         }
     }
 

@@ -70,6 +70,9 @@ pub(crate) enum Reason {
     TooManyListens {
         of_caller: bool,
     },
+    /// A token, a better one, or scopes are wanted.
+    #[cfg(feature = "auth")]
+    Denied(Box<crate::auth::Denied>),
     /// The exchange was closed before its answer.
     Closed,
 }
@@ -115,6 +118,8 @@ impl Rejection {
             Reason::ServerBusy | Reason::TooManyListens { of_caller: false } => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
+            #[cfg(feature = "auth")]
+            Reason::Denied(ref denied) => denied.status(),
             Reason::Closed => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -156,6 +161,8 @@ impl Rejection {
             Reason::TooManyListens { .. } => {
                 headers.insert(header::RETRY_AFTER, LISTEN_AGAIN);
             }
+            #[cfg(feature = "auth")]
+            Reason::Denied(ref denied) => denied.apply(headers),
             // What is left of the body would be read as the next request.
             Reason::BodyTooLarge { .. } | Reason::BodyTimeout { .. } => {
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -245,12 +252,12 @@ impl Reason {
             Self::NeedsSse => invalid(
                 "This method is answered by a stream: the Accept header must take text/event-stream",
             ),
-            Self::TooManyListens { of_caller: true } => {
-                ErrorObject::internal_error("Too many subscriptions of this caller are open")
-            }
-            Self::TooManyListens { of_caller: false } => {
-                ErrorObject::internal_error("Too many subscriptions are open")
-            }
+            Self::TooManyListens { of_caller } => ErrorObject::internal_error(match of_caller {
+                true => "Too many subscriptions of this caller are open",
+                false => "Too many subscriptions are open",
+            }),
+            #[cfg(feature = "auth")]
+            Self::Denied(denied) => denied.error(),
             Self::Closed => ErrorObject::internal_error("The exchange was closed"),
         }
     }

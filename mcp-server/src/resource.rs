@@ -10,6 +10,8 @@ use mcp_types::{Annotations, CacheHint, CacheScope, Icon};
 use serde::Serialize;
 use serde_json::Value;
 
+#[cfg(feature = "auth")]
+use crate::auth::Required;
 use crate::completion::{Completers, Completing, IntoCompletion};
 use crate::handler::{ErasedHandler, ErasedResource, Needs, ResourceHandler};
 use crate::state::States;
@@ -26,6 +28,8 @@ pub struct Resource {
     /// The variables that the handler cannot do without.
     pub(crate) variables: Vec<String>,
     pub(crate) cache: CacheHint,
+    #[cfg(feature = "auth")]
+    pub(crate) scopes: Required,
 }
 
 /// Resources whose URIs follow a template, the handler that reads them, and the definition that clients list.
@@ -41,6 +45,8 @@ pub struct ResourceTemplate {
     /// The variables that the handler cannot do without.
     pub(crate) variables: Vec<String>,
     pub(crate) cache: CacheHint,
+    #[cfg(feature = "auth")]
+    pub(crate) scopes: Required,
     pub(crate) completers: Completers,
 }
 
@@ -60,6 +66,8 @@ impl Resource {
             states: None,
             variables: required(signature.input.as_ref()),
             cache: UNHINTED,
+            #[cfg(feature = "auth")]
+            scopes: Required::default(),
         }
     }
 
@@ -118,6 +126,8 @@ impl ResourceTemplate {
             states: None,
             variables: required(signature.input.as_ref()),
             cache: UNHINTED,
+            #[cfg(feature = "auth")]
+            scopes: Required::default(),
             completers: Completers::default(),
         }
     }

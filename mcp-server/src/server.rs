@@ -10,6 +10,8 @@ use mcp_types::{Implementation, JsonMap, RawJson, ResultMeta, ServerCapabilities
 
 #[cfg(feature = "asking")]
 use crate::ask::{KeyRing, Sealer, SpentStates};
+#[cfg(feature = "auth")]
+use crate::auth::Authorization;
 use crate::builder::ServerBuilder;
 use crate::cors::CorsPolicy;
 use crate::detached::{AbandonedHook, Detached};
@@ -48,6 +50,8 @@ pub(crate) struct Shared {
     pub(crate) head: HeadPolicy,
     /// What pages are told, if anything.
     pub(crate) cors: Option<CorsPolicy>,
+    #[cfg(feature = "auth")]
+    pub(crate) auth: Option<Authorization>,
     pub(crate) limits: Limits,
     pub(crate) gate: Arc<Gate>,
     pub(crate) subscriptions: Subscriptions,

@@ -8,7 +8,12 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{Request, Response};
+use mcp_transport::media::Accepts;
 
+#[cfg(feature = "auth")]
+use crate::auth::{Access, Scheme, Token};
+#[cfg(feature = "auth")]
+use crate::caller::PeerAddr;
 use crate::caller::{Connection, RequestParts};
 use crate::dispatch::begin;
 use crate::ladder::head::HeadPolicy;
@@ -86,6 +91,12 @@ pub(crate) fn respond<B>(
 where
     B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
 {
+    #[cfg(feature = "auth")]
+    if let Some(auth) = &shared.auth
+        && let Some(response) = auth.document().answer(policy, &head)
+    {
+        return Box::pin(std::future::ready(Ok(response)));
+    }
     let Some(cors) = &shared.cors else {
         return exchange(shared, policy, group, head, connection, body);
     };
@@ -114,6 +125,25 @@ where
     B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
 {
     let accepts = head::check(policy, &head);
+    #[cfg(feature = "auth")]
+    if shared.auth.is_some() && !matches!(accepts, Err(Reason::Host | Reason::Origin)) {
+        return protected(shared, group, head, accepts, connection.cloned(), body);
+    }
+    admitted(shared, group, head, accepts, connection, body)
+}
+
+/// The same from the head on, whose checks have come to `accepts`.
+fn admitted<B>(
+    shared: Arc<Shared>,
+    group: Group,
+    head: http::request::Parts,
+    accepts: Result<Accepts, Reason>,
+    connection: Option<&Connection>,
+    body: B,
+) -> ResponseFuture
+where
+    B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
+{
     let mut parts = RequestParts::from(head);
     if let Some(connection) = connection {
         parts.peer_addr = Some(connection.peer);
@@ -142,6 +172,64 @@ where
         crate::serve::handed(!http_body::Body::is_end_stream(response.body()));
         Ok(response.map(|body| body.holding(permit)))
     })
+}
+
+/// The same for a server that asks for tokens. The checks of the head are answered behind that of the token, and the body is
+/// not read before.
+#[cfg(feature = "auth")]
+fn protected<B>(
+    shared: Arc<Shared>,
+    group: Group,
+    mut head: http::request::Parts,
+    accepts: Result<Accepts, Reason>,
+    connection: Option<Connection>,
+    body: B,
+) -> ResponseFuture
+where
+    B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
+{
+    let Some(auth) = &shared.auth else {
+        return admitted(shared, group, head, accepts, connection.as_ref(), body);
+    };
+    let credentials = match auth.credentials(&mut head) {
+        Ok(Some(credentials)) => credentials,
+        Ok(None) => return admitted(shared, group, head, accepts, connection.as_ref(), body),
+        Err(denied) => {
+            let response = refuse(Reason::Denied(Box::new(denied)));
+            return Box::pin(std::future::ready(Ok(response)));
+        }
+    };
+    Box::pin(async move {
+        let verified = verify(&shared, head, credentials, connection.as_ref()).await;
+        let (head, access) = match verified {
+            Ok(verified) => verified,
+            Err(reason) => return Ok(refuse(reason)),
+        };
+        let mut response =
+            admitted(shared, group, head, accepts, connection.as_ref(), body).await?;
+        for (name, value) in access.response_headers() {
+            response.headers_mut().append(name, value.clone());
+        }
+        Ok(response)
+    })
+}
+
+/// Has a token verified, which counts as an exchange of whoever is at the address, since nobody knows more yet.
+#[cfg(feature = "auth")]
+async fn verify(
+    shared: &Arc<Shared>,
+    head: http::request::Parts,
+    credentials: (Scheme, Token),
+    connection: Option<&Connection>,
+) -> Result<(http::request::Parts, Access), Reason> {
+    let known = head.extensions.get().map(|PeerAddr(address)| *address);
+    let peer_addr = connection.map(|connection| connection.peer).or(known);
+    let parts = RequestParts { peer_addr, ..RequestParts::default() };
+    let _permit = shared.gate.enter(&parts, connection)?;
+    // It was there when the credentials were taken.
+    let auth = shared.auth.as_ref().ok_or(Reason::Closed)?;
+    let verified = auth.verify(head, credentials).await;
+    verified.map_err(|denied| Reason::Denied(Box::new(denied)))
 }
 
 fn start(

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use mcp_types::{ClientCapabilities, Icon, RawJson, ToolAnnotations};
 use serde::Serialize;
 
+#[cfg(feature = "auth")]
+use crate::auth::Required;
 use crate::handler::{ErasedHandler, ErasedTool, Needs, ToolHandler};
 use crate::layer::Next;
 use crate::state::States;
@@ -24,6 +26,8 @@ pub struct Tool {
     pub(crate) required: ClientCapabilities,
     pub(crate) to_completion: bool,
     pub(crate) layers: Option<Next>,
+    #[cfg(feature = "auth")]
+    pub(crate) scopes: Required,
     #[cfg(feature = "validation")]
     pub(crate) unchecked: bool,
 }
@@ -49,6 +53,8 @@ impl Tool {
             required: ClientCapabilities::default(),
             to_completion: false,
             layers: None,
+            #[cfg(feature = "auth")]
+            scopes: Required::default(),
             #[cfg(feature = "validation")]
             unchecked: false,
         }

@@ -8,6 +8,7 @@
 //! - With the feature `auth`, the module of that name has the challenges, scopes and documents of authorization.
 //! - [`tape`] takes a JSON text apart without decoding it; with the feature `schema`, the module of that name judges
 //!   JSON by JSON Schemas.
+//! - With the feature `jose`, the modules `jose` and `dpop` sign and verify the tokens of authorization.
 //! - [`limits`] has every ceiling on what a peer can make these hold.
 //!
 //! What a peer sends never panics here, and every decoder takes time linear in its input, however
@@ -34,8 +35,12 @@
 
 #[cfg(feature = "auth")]
 pub mod auth;
+#[cfg(feature = "jose")]
+pub mod dpop;
 pub mod header;
 pub mod host;
+#[cfg(feature = "jose")]
+pub mod jose;
 pub mod json;
 pub mod limits;
 pub mod line;

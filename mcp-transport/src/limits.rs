@@ -52,6 +52,24 @@ pub const MAX_HEADER_VALUE: usize = 8 * 1024 - 512;
 /// Characters of a peer's value that an error message repeats; enough to recognise it.
 pub const MAX_QUOTED: usize = 64;
 
+/// Bytes of a signed token in compact form: 16 KiB.
+///
+/// It travels in a header, and common servers refuse a request whose headers are larger than that together.
+#[cfg(feature = "jose")]
+pub const MAX_JWT: usize = 16 * 1024;
+
+/// Bytes of the header of a signed token, decoded: 4 KiB.
+///
+/// It holds a few names and, in a proof of possession, a public key, which is 1.4 KB at its largest.
+#[cfg(feature = "jose")]
+pub const MAX_JOSE_HEADER: usize = 4 * 1024;
+
+/// Keys of one key set.
+///
+/// Issuers publish two to ten, the current and the next one of each kind.
+#[cfg(feature = "jose")]
+pub const MAX_JWKS_KEYS: usize = 128;
+
 /// Challenges that are read of one response; servers offer one scheme or two.
 #[cfg(feature = "auth")]
 pub const MAX_CHALLENGES: usize = 16;

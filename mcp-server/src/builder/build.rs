@@ -12,8 +12,12 @@ use mcp_types::{
 use super::ServerBuilder;
 #[cfg(feature = "asking")]
 use crate::ask::Sealer;
+#[cfg(feature = "auth")]
+use crate::auth::ResourceServer;
 use crate::error::BuildError;
 use crate::limits::FOR_EVER;
+#[cfg(feature = "auth")]
+use crate::method::Method;
 use crate::method::{self, Methods};
 use crate::permit::Gate;
 use crate::registry::{Listing, Live, Registry};
@@ -43,6 +47,8 @@ impl ServerBuilder {
         let registry = Live::build(self.registry, listing)?;
         let methods = Methods::build(self.methods, &registry.states)?;
         let (hosts_are_chosen, head, cors) = self.reach.build()?;
+        #[cfg(feature = "auth")]
+        let auth = self.auth.map(ResourceServer::build).transpose()?;
         let shared = Shared {
             registry,
             methods,
@@ -52,6 +58,8 @@ impl ServerBuilder {
             identity,
             head,
             cors,
+            #[cfg(feature = "auth")]
+            auth,
             gate: Arc::new(Gate::new(self.limits.exchanges, self.limits.exchanges_per_caller)),
             subscriptions: Subscriptions::new(self.announces, self.bus, &self.limits),
             limits: self.limits.representable(),
@@ -80,6 +88,12 @@ impl ServerBuilder {
         }
         if let Some(what) = self.registry.unprotected {
             return Err(BuildError::Unprotected(what));
+        }
+        #[cfg(feature = "auth")]
+        for (name, scopes) in
+            self.registry.scopes().chain(self.methods.iter().map(Method::requires))
+        {
+            scopes.check(name, self.auth.is_some())?;
         }
         if self.visibility.is_some() && self.list_cache.cache_scope == CacheScope::Public {
             return Err(BuildError::PublicLists);

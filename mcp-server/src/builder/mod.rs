@@ -42,6 +42,8 @@ pub struct ServerBuilder {
     list_cache: CacheHint,
     discover_cache: CacheHint,
     reach: Reach,
+    #[cfg(feature = "auth")]
+    pub(crate) auth: Option<crate::auth::ResourceServer>,
     limits: Limits,
     mode: ResponseMode,
     keep_alive: Duration,
@@ -78,6 +80,8 @@ impl ServerBuilder {
             list_cache: private,
             discover_cache: private,
             reach: Reach::default(),
+            #[cfg(feature = "auth")]
+            auth: None,
             limits: Limits::default(),
             mode: ResponseMode::default(),
             keep_alive: Self::KEEP_ALIVE,
@@ -381,8 +385,8 @@ impl ServerBuilder {
 
 impl From<ServerBuilder> for Registry {
     /// What a server would offer, to be mounted into another; custom methods, and how it would be served, are left
-    /// behind. Protection must not be: with a [visibility](ServerBuilder::visible) filter, [layers](ServerBuilder::layer) or
-    /// [single-use states](ServerBuilder::single_use_states) in it, the server around it is not built. Layers of single
+    /// behind. Protection must not be: with a [visibility](ServerBuilder::visible) filter, [layers](ServerBuilder::layer),
+    /// [single-use states](ServerBuilder::single_use_states) or authorization in it, the server around it is not built. Layers of single
     /// tools come along.
     fn from(builder: ServerBuilder) -> Self {
         let ServerBuilder { mut registry, visibility, .. } = builder;
@@ -395,6 +399,10 @@ impl From<ServerBuilder> for Registry {
         #[cfg(feature = "asking")]
         if builder.spent_states.is_some() {
             registry.unprotected = Some("single-use states");
+        }
+        #[cfg(feature = "auth")]
+        if builder.auth.is_some() {
+            registry.unprotected = Some("authorization");
         }
         registry
     }

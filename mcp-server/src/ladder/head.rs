@@ -48,7 +48,11 @@ pub(crate) fn admit(policy: &HeadPolicy, head: &Parts) -> Result<(), Reason> {
 
 /// The host stands in the `Host` field, in the target (HTTP/2's `:authority`, an absolute form), or in
 /// both, and then they must agree: what looked at one must not be led past the other.
-fn check_host(policy: &HostPolicy, uri: &Uri, headers: &HeaderMap) -> Result<(), Reason> {
+pub(crate) fn check_host(
+    policy: &HostPolicy,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<(), Reason> {
     let mut fields = headers.get_all(header::HOST).iter();
     let field = match (fields.next(), fields.next()) {
         (None, _) => None,

@@ -154,6 +154,8 @@ impl Edit {
 
     fn tool(&self, tool: Tool) -> Result<ToolEntry, BuildError> {
         self.may_have(self.serves().tools, "tools", &tool.needs)?;
+        #[cfg(feature = "auth")]
+        tool.scopes.check(tool.name(), self.server.shared.auth.is_some())?;
         ToolEntry::new(tool, self.states())
     }
 
@@ -161,11 +163,15 @@ impl Edit {
         self.may_have(self.serves().prompts, "prompts", &prompt.needs)?;
         let completes = prompt.completers.is_empty() || self.serves().completions;
         self.may_have(completes, "completions", &prompt.needs)?;
+        #[cfg(feature = "auth")]
+        prompt.scopes.check(&prompt.definition.name, self.server.shared.auth.is_some())?;
         PromptEntry::new(prompt, self.states())
     }
 
     fn resource(&self, resource: Resource) -> Result<ResourceEntry, BuildError> {
         self.may_have(self.serves().resources, "resources", &resource.needs)?;
+        #[cfg(feature = "auth")]
+        resource.scopes.check(&resource.definition.uri, self.server.shared.auth.is_some())?;
         ResourceEntry::new(resource, self.states())
     }
 
@@ -173,6 +179,10 @@ impl Edit {
         self.may_have(self.serves().resources, "resources", &template.needs)?;
         let completes = template.completers.is_empty() || self.serves().completions;
         self.may_have(completes, "completions", &template.needs)?;
+        #[cfg(feature = "auth")]
+        template
+            .scopes
+            .check(&template.definition.uri_template, self.server.shared.auth.is_some())?;
         TemplateEntry::new(template, self.states())
     }
 

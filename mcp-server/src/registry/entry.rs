@@ -8,6 +8,8 @@ use serde::Serialize;
 
 use super::list::Entry;
 use super::{Item, check};
+#[cfg(feature = "auth")]
+use crate::auth::Required;
 use crate::completion::Completers;
 use crate::error::BuildError;
 use crate::handler::{ErasedHandler, Needs};
@@ -28,6 +30,8 @@ pub(crate) struct ToolEntry {
     pub(crate) required: ClientCapabilities,
     pub(crate) to_completion: bool,
     pub(crate) layers: Option<Next>,
+    #[cfg(feature = "auth")]
+    pub(crate) scopes: Required,
     pub(crate) answers: Answering,
     pub(crate) states: Arc<States>,
 }
@@ -54,6 +58,8 @@ pub(crate) struct PromptEntry {
     pub(crate) required: Vec<String>,
     pub(crate) handler: Arc<dyn ErasedHandler>,
     pub(crate) completers: Completers,
+    #[cfg(feature = "auth")]
+    pub(crate) scopes: Required,
     pub(crate) answers: Answering,
     pub(crate) states: Arc<States>,
 }
@@ -63,6 +69,8 @@ pub(crate) struct Reader {
     pub(crate) handler: Arc<dyn ErasedHandler>,
     pub(crate) mime_type: Option<String>,
     pub(crate) cache: CacheHint,
+    #[cfg(feature = "auth")]
+    pub(crate) scopes: Required,
     pub(crate) answers: Answering,
     pub(crate) states: Arc<States>,
 }
@@ -115,6 +123,8 @@ impl ToolEntry {
             required: tool.required,
             to_completion: tool.to_completion,
             layers: tool.layers,
+            #[cfg(feature = "auth")]
+            scopes: tool.scopes,
             answers: Answering::of(&tool.needs),
             states,
         })
@@ -140,6 +150,8 @@ impl PromptEntry {
             definition,
             handler: prompt.handler,
             completers: prompt.completers,
+            #[cfg(feature = "auth")]
+            scopes: prompt.scopes,
             answers: Answering::of(&prompt.needs),
             states,
         })
@@ -159,6 +171,8 @@ impl ResourceEntry {
             handler: resource.handler,
             mime_type: definition.mime_type.clone(),
             cache: resource.cache,
+            #[cfg(feature = "auth")]
+            scopes: resource.scopes,
             answers: Answering::of(&resource.needs),
             states,
         });
@@ -184,6 +198,8 @@ impl TemplateEntry {
             handler: resource.handler,
             mime_type: definition.mime_type.clone(),
             cache: resource.cache,
+            #[cfg(feature = "auth")]
+            scopes: resource.scopes,
             answers: Answering::of(&resource.needs),
             states,
         });

@@ -24,6 +24,8 @@ pub(crate) use snapshot::Snapshot;
 pub use visible::Item;
 pub(crate) use visible::{Sight, Visibility};
 
+#[cfg(feature = "auth")]
+use crate::auth::Required;
 use crate::handler::Needs;
 use crate::prompt::Prompt;
 use crate::resource::{Resource, ResourceTemplate};
@@ -149,6 +151,17 @@ impl Registry {
         let prompts = self.prompts.iter().map(|prompt| &prompt.needs);
         let resources = self.resources.iter().map(|resource| &resource.needs);
         let templates = self.templates.iter().map(|template| &template.needs);
+        tools.chain(prompts).chain(resources).chain(templates)
+    }
+
+    /// The scopes that each of them requires, with its name.
+    #[cfg(feature = "auth")]
+    pub(crate) fn scopes(&self) -> impl Iterator<Item = (&str, &Required)> {
+        let tools = self.tools.iter().map(|tool| (tool.name(), &tool.scopes));
+        let prompts = self.prompts.iter().map(|it| (it.definition.name.as_str(), &it.scopes));
+        let resources = self.resources.iter().map(|it| (it.definition.uri.as_str(), &it.scopes));
+        let templates =
+            self.templates.iter().map(|it| (it.definition.uri_template.as_str(), &it.scopes));
         tools.chain(prompts).chain(resources).chain(templates)
     }
 

@@ -74,19 +74,19 @@ impl Snapshot {
         sight.sees(&**entry).then(|| (Arc::clone(&entry.reader), variables))
     }
 
-    /// What completes the variables of the template `text`, and the values that it shares. The resource of that URI
+    /// What completes the variables of the template `text`, and how what fits it is read. The resource of that URI
     /// will do as well, though there is nothing to complete in it.
     pub(crate) fn completers(
         &self,
         text: &str,
         sight: Sight<'_>,
-    ) -> Option<(Option<&Completers>, &Arc<States>)> {
+    ) -> Option<(Option<&Completers>, &Arc<Reader>)> {
         if let Some(template) = self.templates.get(text) {
-            let found = (Some(&template.completers), &template.reader.states);
+            let found = (Some(&template.completers), &template.reader);
             return sight.sees(&**template).then_some(found);
         }
         let resource = self.resources.get(text).filter(|resource| sight.sees(&***resource))?;
-        Some((None, &resource.reader.states))
+        Some((None, &resource.reader))
     }
 }
 

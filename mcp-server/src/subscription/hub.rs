@@ -213,7 +213,8 @@ impl Subscriber {
         matches!(self.lock().phase, Phase::Ended | Phase::Lost)
     }
 
-    fn end(&self) -> Option<Waker> {
+    /// Ends it in good order; returns whom to wake, who is nobody where its reader does it.
+    pub(super) fn end(&self) -> Option<Waker> {
         self.lock().leave(Phase::Ending)
     }
 

@@ -1,6 +1,10 @@
 //! `Subscription`: one `subscriptions/listen` under way, as the reply reads it.
 
 use std::fmt;
+#[cfg(feature = "auth")]
+use std::future::Future;
+#[cfg(feature = "auth")]
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -13,6 +17,8 @@ use mcp_types::{
     AcknowledgedParams, EmptyNotificationParams, ListenResult, Notification, NotificationMessage,
     NotificationMeta, Outcome, RequestId, ResourceUpdatedParams, SubscriptionFilter,
 };
+#[cfg(feature = "auth")]
+use tokio::time::Sleep;
 
 use super::hub::{Note, Notes};
 use super::{Group, Subscriber};
@@ -73,6 +79,8 @@ pub(crate) fn open(
         acknowledgment: Some(acknowledged),
         key,
         subscriber,
+        #[cfg(feature = "auth")]
+        expiry: expiry(shared, parts),
         _permit: permit,
     })
 }
@@ -86,6 +94,9 @@ pub(crate) struct Subscription {
     acknowledgment: Option<Vec<u8>>,
     key: u64,
     subscriber: Arc<Subscriber>,
+    /// When the token that it was opened with is taken no more.
+    #[cfg(feature = "auth")]
+    expiry: Option<Pin<Box<Sleep>>>,
     _permit: Permit,
 }
 
@@ -102,6 +113,14 @@ impl Subscription {
         cx: &Context<'_>,
         framing: Framing,
     ) -> Poll<Option<Result<Vec<u8>, Closed>>> {
+        #[cfg(feature = "auth")]
+        if let Some(expiry) = &mut self.expiry
+            && expiry.as_mut().poll(&mut Context::from_waker(cx.waker())).is_ready()
+        {
+            // What waits is told before. Its client may listen again with another token.
+            self.expiry = None;
+            self.subscriber.end();
+        }
         let polled = self.subscriber.poll(cx);
         let mut frames = Vec::new();
         if let Some(acknowledgment) = self.acknowledgment.take() {
@@ -160,6 +179,13 @@ impl fmt::Debug for Subscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Subscription").field("id", &self.id).finish_non_exhaustive()
     }
+}
+
+/// Runs out with the token. Specification: Authorization, Token Handling.
+#[cfg(feature = "auth")]
+fn expiry(shared: &Shared, parts: &RequestParts) -> Option<Pin<Box<Sleep>>> {
+    let left = shared.auth.as_ref()?.left(parts.extensions.get()?)?;
+    Some(Box::pin(tokio::time::sleep(left.min(crate::limits::FOR_EVER))))
 }
 
 fn acknowledgment(id: &RequestId, granted: &SubscriptionFilter) -> Vec<u8> {

@@ -15,6 +15,16 @@
 #[cfg(feature = "asking")]
 mod ask;
 mod astray;
+#[cfg(feature = "auth")]
+mod auth;
+#[cfg(feature = "verifiers")]
+mod auth_dpop;
+#[cfg(feature = "verifiers")]
+mod auth_fetch;
+#[cfg(feature = "verifiers")]
+mod auth_introspection;
+#[cfg(feature = "verifiers")]
+mod auth_jwt;
 mod body;
 mod build;
 mod cancel;

@@ -190,14 +190,14 @@ impl<'a> Entry<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Origin<'a> {
+pub(crate) struct Origin<'a> {
     scheme: Cow<'a, str>,
     host: Host<'a>,
     port: Option<u16>,
 }
 
 impl<'a> Origin<'a> {
-    fn parse(origin: &'a str) -> Option<Self> {
+    pub(crate) fn parse(origin: &'a str) -> Option<Self> {
         let (scheme, authority) = origin.split_once("://")?;
         let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
             && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));

@@ -7,6 +7,8 @@ mod conn;
 mod h2;
 pub(crate) mod lines;
 mod post;
+#[cfg(feature = "verifiers")]
+mod provider;
 mod server;
 mod signal;
 
@@ -17,6 +19,8 @@ pub(crate) use conn::{Conn, Frame, Reply, tool_text};
 pub(crate) use h2::{H2, h2_request};
 pub(crate) use lines::Lines;
 pub(crate) use post::{Post, VERSION, call_params, capable, message, meta};
+#[cfg(feature = "verifiers")]
+pub(crate) use provider::Provider;
 pub(crate) use server::Running;
 pub(crate) use signal::{Bell, Flag, watched};
 
