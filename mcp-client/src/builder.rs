@@ -1,6 +1,7 @@
 //! `ClientBuilder`: how a client is made.
 
 use std::fmt;
+use std::mem;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
@@ -28,7 +29,7 @@ use crate::layer::CallService;
 use crate::limits::Limits;
 use crate::link::Link;
 #[cfg(feature = "oauth")]
-use crate::oauth::{Fetcher, Policy};
+use crate::oauth::{Fetcher, OAuth, Policy};
 use crate::pipe::Pipe;
 use crate::retry::Retry;
 use crate::transport::HttpTransport;
@@ -56,6 +57,8 @@ pub struct ClientBuilder {
     stale_on_error: Option<Duration>,
     pub(crate) http: Http,
     pub(crate) network: Network,
+    #[cfg(feature = "oauth")]
+    pub(crate) oauth: Option<OAuth>,
 }
 
 /// Where answers are cached.
@@ -107,6 +110,8 @@ impl ClientBuilder {
             stale_on_error: None,
             http: Http::Own,
             network: Network::default(),
+            #[cfg(feature = "oauth")]
+            oauth: None,
         }
     }
 
@@ -313,7 +318,7 @@ impl ClientBuilder {
         self.handlers.declare(&mut self.capabilities);
         // A connector or a service may add credentials that are not seen here: a context of its own for each.
         let mut below: Arc<str> = Arc::default();
-        let (link, server) = match self.http {
+        let (link, server) = match mem::replace(&mut self.http, Http::Own) {
             Http::Pipe(open) => (Link::Pipe(open(&self.limits)?), unique_name()),
             Http::Child(server) => {
                 let pipe = Pipe::spawn(*server, self.restart, &self.limits)?;
@@ -323,9 +328,8 @@ impl ClientBuilder {
                 if !matches!(http, Http::Own) || self.network.has_credentials() {
                     below = unique_name();
                 }
-                let server = self.server.unwrap_or_else(|| (*self.url).into());
-                let endpoint = endpoint(&self.url, &self.headers, http, &self.network)?;
-                (Link::Http(endpoint), server)
+                let server = self.server.take().unwrap_or_else(|| (*self.url).into());
+                (Link::Http(self.endpoint(http)?), server)
             }
         };
         let cache = match self.cache {
@@ -363,9 +367,28 @@ impl ClientBuilder {
     ///
     /// # Errors
     /// As of [`build`](Self::build), as far as HTTP goes; after [`over`](Self::over) and [`spawn`](Self::spawn).
-    pub fn build_transport(self) -> Result<HttpTransport, Error> {
-        let endpoint = endpoint(&self.url, &self.headers, self.http, &self.network)?;
+    pub fn build_transport(mut self) -> Result<HttpTransport, Error> {
+        let http = mem::replace(&mut self.http, Http::Own);
+        let endpoint = self.endpoint(http)?;
         Ok(HttpTransport::new(endpoint, self.timeouts, self.limits, self.version))
+    }
+
+    /// The way to the server over HTTP, with its tokens.
+    #[cfg_attr(
+        not(feature = "oauth"),
+        expect(clippy::needless_pass_by_ref_mut, reason = "tokens are taken out")
+    )]
+    fn endpoint(&mut self, http: Http) -> Result<Endpoint, Error> {
+        #[cfg(feature = "oauth")]
+        let is_own = matches!(http, Http::Own);
+        let endpoint = endpoint(&self.url, &self.headers, http, &self.network)?;
+        #[cfg(feature = "oauth")]
+        if let Some(oauth) = self.oauth.take() {
+            let network = is_own.then_some(&self.network);
+            let fetcher = fetcher(&self.url, oauth.policy.clone(), network, &endpoint)?;
+            return Ok(oauth.keep(endpoint, fetcher, self.info.as_ref()));
+        }
+        Ok(endpoint)
     }
 }
 
@@ -400,7 +423,7 @@ fn fetcher(
 }
 
 /// A name for a server without an address, that no other has.
-fn unique_name() -> Arc<str> {
+pub(crate) fn unique_name() -> Arc<str> {
     static NAMED: AtomicU64 = AtomicU64::new(0);
     format!("stream:{}", NAMED.fetch_add(1, Ordering::Relaxed)).into()
 }

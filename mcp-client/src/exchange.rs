@@ -63,6 +63,11 @@ pub(crate) struct Exchange<'a> {
 impl Exchange<'_> {
     pub(crate) async fn run(mut self, request: &mut dyn Outgoing) -> Result<Answer, Error> {
         let mode = self.options.cache;
+        // Whose answers may be served is known when the store has been asked who is signed in.
+        #[cfg(feature = "oauth")]
+        if let Some(keeper) = self.shared.link.keeper() {
+            self.deadline.race(keeper.loaded()).await?;
+        }
         let slot = match mode {
             Mode::Bypass => None,
             Mode::Use | Mode::Refresh => Slot::of(self.shared, &self.options.headers, request),

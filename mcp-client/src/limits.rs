@@ -57,6 +57,10 @@ impl Limits {
     /// 5 redirects followed for one request, as browsers' `fetch` implementations for servers do. Not
     /// configurable.
     pub const REDIRECTS: usize = 5;
+    /// 8 requests with one token or another are made for one: a renewed one, that of a sign-in and those with more scopes,
+    /// and what other calls got meanwhile. Not configurable.
+    #[cfg(feature = "oauth")]
+    pub const TOKENS: usize = 8;
     /// 64 pages of tools read to find the one whose headers were refused: with pages of 100 tools, far
     /// above any list in use. Not configurable.
     pub const REFRESH_PAGES: usize = 64;

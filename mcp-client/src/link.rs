@@ -1,11 +1,14 @@
 //! `Link`: what carries messages to the server and back.
 
 use std::fmt;
+use std::sync::Arc;
 
 use http::{HeaderMap, Response};
 
 use crate::endpoint::{Endpoint, ReplyBody};
 use crate::messages::Messages;
+#[cfg(feature = "oauth")]
+use crate::oauth::Keeper;
 use crate::pipe::Pipe;
 
 /// The way to a server.
@@ -29,6 +32,27 @@ impl Link {
             Self::Http(endpoint) => endpoint.headers(),
             Self::Pipe(_) => HeaderMap::new(),
         }
+    }
+
+    /// What has the access token for the server.
+    #[cfg(feature = "oauth")]
+    pub(crate) const fn keeper(&self) -> Option<&Keeper> {
+        match self {
+            Self::Http(endpoint) => endpoint.keeper(),
+            Self::Pipe(_) => None,
+        }
+    }
+
+    /// On whose behalf requests are made, as far as that is settled here.
+    #[cfg_attr(
+        not(feature = "oauth"),
+        expect(clippy::unused_self, reason = "the other one needs it")
+    )]
+    pub(crate) fn signed_in(&self) -> Option<Arc<str>> {
+        #[cfg(feature = "oauth")]
+        return self.keeper().map(Keeper::context);
+        #[cfg(not(feature = "oauth"))]
+        None
     }
 
     /// Where the server is, without what may be secret.

@@ -1,7 +1,9 @@
 //! What the program `everything-client` does: one scenario of the official suite.
 
+mod auth;
 mod headers;
 mod input;
+mod robot;
 mod tools;
 
 use std::error::Error;
@@ -15,7 +17,12 @@ use mcp_client::Client;
 /// # Errors
 /// A scenario that this client does not know, a call that should have succeeded, and after 25 s in any case.
 pub async fn run(scenario: &str, url: &str) -> Result<(), Box<dyn Error>> {
-    let client = input::answering(Client::builder(url)).build()?;
+    let builder = input::answering(Client::builder(url));
+    let client = if scenario.starts_with("auth/") {
+        builder.oauth(auth::settings()?).build()?
+    } else {
+        builder.build()?
+    };
     let steps = Box::pin(go_through(scenario, &client));
     tokio::time::timeout(LIMIT, steps).await?
 }
@@ -31,6 +38,7 @@ async fn go_through(scenario: &str, client: &Client) -> Result<(), Box<dyn Error
         "http-standard-headers" => headers::standard(client).await,
         "http-custom-headers" => headers::custom(client).await,
         "http-invalid-tool-headers" => headers::invalid(client).await,
+        _ if scenario.starts_with("auth/") => auth::use_tools(client).await,
         _ => Err(format!("{scenario} is no scenario that this client knows").into()),
     }
 }

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::{Cache, CacheKey, CachedAnswer};
 use crate::client::Shared;
 use crate::headers::ExtraHeaders;
+use crate::link::Link;
 use crate::outgoing::Outgoing;
 use crate::receive::{Answer, Found};
 
@@ -32,6 +33,9 @@ pub(crate) struct Slot<'a> {
     public: CacheKey,
     /// What had been dropped when the request was made.
     drops: u64,
+    /// On whose behalf it was made.
+    signed_in: Option<Arc<str>>,
+    link: &'a Link,
 }
 
 impl<'a> Slot<'a> {
@@ -47,9 +51,16 @@ impl<'a> Slot<'a> {
             return None;
         }
         let params = request.params().ok()?;
+        let signed_in = shared.link.signed_in();
         let context = match &shared.cache_context {
             Some(context) => Arc::clone(context),
-            None => context(&shared.below, &shared.link.headers(), extra),
+            None => {
+                let lines = [
+                    ("below", &*shared.below),
+                    ("signed in", signed_in.as_deref().unwrap_or_default()),
+                ];
+                context(lines, &shared.link.headers(), extra)
+            }
         };
         let public = CacheKey {
             server: Arc::clone(&shared.server),
@@ -59,7 +70,7 @@ impl<'a> Slot<'a> {
         };
         let private = CacheKey { context: Some(context), ..public.clone() };
         let drops = *cache.drops();
-        Some(Self { cache, private, public, drops })
+        Some(Self { cache, private, public, drops, signed_in, link: &shared.link })
     }
 
     /// The answer, if there is one and it is fresh.
@@ -93,6 +104,11 @@ impl<'a> Slot<'a> {
         if !request.is_complete(found) {
             return;
         }
+        // It may be that of a user who signed in while it was made.
+        let is_own = self.link.signed_in() == self.signed_in;
+        if hint.cache_scope == CacheScope::Private && !is_own {
+            return;
+        }
         let drops = self.cache.drops();
         if *drops != self.drops {
             return;
@@ -116,7 +132,7 @@ impl<'a> Slot<'a> {
 
 /// The authorization context: all headers that the caller set, since any of them may be a credential, and what
 /// may add more of them.
-fn context(below: &str, client: &HeaderMap, extra: &ExtraHeaders) -> Arc<[u8]> {
+fn context(own: [(&str, &str); 2], client: &HeaderMap, extra: &ExtraHeaders) -> Arc<[u8]> {
     let mut headers = client.clone();
     extra.apply(&mut headers);
     let mut lines: Vec<Vec<u8>> = headers
@@ -125,6 +141,7 @@ fn context(below: &str, client: &HeaderMap, extra: &ExtraHeaders) -> Arc<[u8]> {
         .collect();
     lines.sort_unstable();
     // No header has a name with a space.
-    lines.insert(0, [b"below ", below.as_bytes(), b"\n"].concat());
+    let own = own.map(|(name, value)| format!("{name} {value}\n").into_bytes());
+    lines.splice(0..0, own);
     lines.concat().into()
 }

@@ -1,5 +1,7 @@
 //! `Endpoint`: where messages are posted to.
 
+#[cfg(feature = "oauth")]
+mod authorize;
 mod connect;
 mod dial;
 mod network;
@@ -42,6 +44,8 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Kind};
 use crate::headers::ExtraHeaders;
 use crate::limits::Limits;
+#[cfg(feature = "oauth")]
+use crate::oauth::Keeper;
 
 /// One MCP endpoint, how it is reached, and what every request to it says.
 pub(crate) struct Endpoint {
@@ -51,7 +55,13 @@ pub(crate) struct Endpoint {
     service: Arc<dyn HttpService>,
     /// How the address is told, where the URL alone does not say it.
     shown: Option<Box<str>>,
+    /// Has the access token for it.
+    #[cfg(feature = "oauth")]
+    keeper: Option<Keeper>,
 }
+
+/// Makes the headers of one request.
+pub(crate) type Headers<'a> = dyn Fn() -> Result<HeaderMap, Error> + Send + Sync + 'a;
 
 impl Endpoint {
     pub(crate) fn new(uri: Uri, extra: &ExtraHeaders, service: Box<dyn HttpService>) -> Self {
@@ -60,7 +70,14 @@ impl Endpoint {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media::JSON));
         headers.insert(ACCEPT, HeaderValue::from_static(media::ACCEPT_BOTH));
         extra.apply(&mut headers);
-        Self { uri, headers, service, shown: None }
+        Self {
+            uri,
+            headers,
+            service,
+            shown: None,
+            #[cfg(feature = "oauth")]
+            keeper: None,
+        }
     }
 
     /// The same at an address that is told in this way.
@@ -75,6 +92,18 @@ impl Endpoint {
         Arc::clone(&self.service)
     }
 
+    /// The same with the tokens that `keeper` has.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn kept_by(self, keeper: Keeper) -> Self {
+        Self { keeper: Some(keeper), ..self }
+    }
+
+    /// What has the access token for it.
+    #[cfg(feature = "oauth")]
+    pub(crate) const fn keeper(&self) -> Option<&Keeper> {
+        self.keeper.as_ref()
+    }
+
     /// The headers that every request begins with.
     pub(crate) fn headers(&self) -> HeaderMap {
         self.headers.clone()
@@ -85,14 +114,29 @@ impl Endpoint {
         self.shown.as_deref().map_or_else(|| shown(&self.uri), str::to_owned)
     }
 
-    /// Posts `body` and follows redirects of the same origin that keep it. `headers` is asked once for
-    /// each request.
+    /// Posts `body`, with an access token where there is one to be had, and follows redirects of the same origin that
+    /// keep it. `headers` is asked once for each request.
     ///
     /// # Errors
-    /// When there is no response in time, or it redirects elsewhere.
+    /// When there is no response in time, or it redirects elsewhere, or there is no access token.
     pub(crate) async fn post(
         &self,
-        headers: &(dyn Fn() -> Result<HeaderMap, Error> + Send + Sync),
+        headers: &Headers<'_>,
+        body: &Bytes,
+        deadline: &mut Deadline,
+    ) -> Result<Response<ReplyBody>, Error> {
+        #[cfg(feature = "oauth")]
+        if let Some(keeper) = &self.keeper {
+            // Boxed, so that calls without it are no larger.
+            return Box::pin(authorize::post(self, keeper, headers, body, deadline)).await;
+        }
+        self.send(headers, body, deadline).await
+    }
+
+    /// Posts `body` as it is.
+    async fn send(
+        &self,
+        headers: &Headers<'_>,
         body: &Bytes,
         deadline: &mut Deadline,
     ) -> Result<Response<ReplyBody>, Error> {

@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::error::{BoxError, Error, Kind as CallKind, excerpt};
 
@@ -11,9 +12,12 @@ use crate::error::{BoxError, Error, Kind as CallKind, excerpt};
 /// provider said is cut to [`Limits::EXCERPT`](crate::Limits::EXCERPT) characters in it. No token, code or secret
 /// appears anywhere.
 ///
+/// A cheap clone, since all calls that wait for one token fail together.
+///
 /// A call that fails for it has an [`Error`] which [`is_auth`](Error::is_auth) and whose
 /// [`oauth`](Error::oauth) it is.
-pub struct OAuthError(Box<Inner>);
+#[derive(Clone)]
+pub struct OAuthError(Arc<Inner>);
 
 struct Inner {
     kind: Kind,
@@ -40,6 +44,8 @@ pub(crate) enum Kind {
     Provider,
     /// The authorization server's answer is no answer.
     Protocol,
+    /// The server does not take what the authorization server gives.
+    Refused,
     /// The user's part failed, or the application's.
     Redirect,
     /// What is stored cannot be read or written.
@@ -48,19 +54,26 @@ pub(crate) enum Kind {
 
 impl OAuthError {
     pub(crate) fn new(kind: Kind, text: impl Into<Box<str>>) -> Self {
-        Self(Box::new(Inner { kind, text: text.into(), provider: None, source: None }))
+        Self(Arc::new(Inner { kind, text: text.into(), provider: None, source: None }))
     }
 
     pub(crate) fn caused_by(mut self, source: impl Into<BoxError>) -> Self {
-        self.0.source = Some(source.into());
+        // Nobody has a clone of what is being made.
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.source = Some(source.into());
+        }
         self
     }
 
     /// What an authorization server says in place of an answer to `what`.
     pub(crate) fn by_provider(kind: Kind, what: &str, provider: ProviderError) -> Self {
-        let mut error = Self::new(kind, format!("{what}: {provider}"));
-        error.0.provider = Some(provider);
-        error
+        let text = format!("{what}: {provider}").into();
+        Self(Arc::new(Inner { kind, text, provider: Some(provider), source: None }))
+    }
+
+    /// The server has turned down whatever was offered.
+    pub(crate) fn unsettled() -> Self {
+        Self::new(Kind::Refused, "the server wants another token every time")
     }
 
     pub(crate) fn kind(&self) -> Kind {
@@ -103,6 +116,12 @@ impl OAuthError {
         self.code() == Some("access_denied")
     }
 
+    /// The server refuses tokens that it should take, or wants scopes that were asked for in vain: server and
+    /// authorization server disagree, or the user granted less.
+    pub fn is_refused(&self) -> bool {
+        self.0.kind == Kind::Refused
+    }
+
     /// The user's part failed: no page was opened, or nobody came back from it.
     pub fn is_redirect(&self) -> bool {
         self.0.kind == Kind::Redirect
@@ -127,6 +146,12 @@ impl OAuthError {
     /// pass.
     pub fn is_invalid_grant(&self) -> bool {
         self.code() == Some("invalid_grant")
+    }
+
+    /// The authorization server said no, and will say so again.
+    pub(crate) fn is_refusal(&self) -> bool {
+        let passes = |code| matches!(code, "server_error" | "temporarily_unavailable");
+        self.0.kind == Kind::Provider && !self.code().is_some_and(passes)
     }
 
     /// The authorization server does not know the client.

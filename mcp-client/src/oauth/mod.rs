@@ -20,6 +20,7 @@
 //! Specification: Authorization; Authorization Server Discovery; Client Registration; Security Considerations.
 
 mod address;
+mod client;
 mod client_auth;
 mod client_id;
 #[allow(dead_code, reason = "whoever keeps tokens gets them by it")]
@@ -33,15 +34,23 @@ mod grant;
 mod guard;
 mod http;
 mod identity;
+mod keeper;
+mod loopback;
 mod pkce;
 mod policy;
 mod pools;
+mod receiver;
 mod registration;
+mod registry;
 mod scopes;
 mod secret;
+mod settings;
+mod store;
 mod token;
 mod token_endpoint;
+mod token_in_use;
 mod url;
+mod work;
 
 pub use client_id::{AuthMethod, ClientId};
 pub use discovery::AuthorizationServerMetadata;
@@ -53,8 +62,12 @@ pub use flow::{
 pub use grant::Granted;
 pub use http::Fetcher;
 pub use identity::{ClientMetadata, Identity};
+pub(crate) use keeper::{Keeper, Tries};
+pub use loopback::LoopbackRedirect;
 pub use mcp_transport::auth::{Challenge, ProtectedResourceMetadata, Scopes};
 pub use policy::Policy;
 pub use registration::{Registration, RegistrationKind};
 pub use secret::Secret;
+pub use settings::OAuth;
+pub use store::{Credentials, FileStore, Held, MemoryStore, TokenStore};
 pub use token::Tokens;

@@ -19,15 +19,25 @@ mod limits;
 mod listen;
 mod minimal;
 #[cfg(feature = "oauth")]
+mod oauth_calls;
+#[cfg(feature = "oauth")]
 mod oauth_discovery;
 #[cfg(feature = "oauth")]
 mod oauth_endpoint;
 #[cfg(feature = "oauth")]
 mod oauth_http;
 #[cfg(feature = "oauth")]
+mod oauth_keeping;
+#[cfg(feature = "oauth")]
 mod oauth_registration;
 #[cfg(feature = "oauth")]
+mod oauth_secrets;
+#[cfg(feature = "oauth")]
 mod oauth_sign_in;
+#[cfg(feature = "oauth")]
+mod oauth_store;
+#[cfg(feature = "oauth")]
+mod oauth_tokens;
 mod pages;
 mod pipe;
 #[cfg(feature = "proxy")]

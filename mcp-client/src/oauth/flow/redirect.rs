@@ -40,7 +40,7 @@ pub struct AuthorizationUrl {
 }
 
 impl AuthorizationUrl {
-    pub(super) const fn new(url: String, state: String) -> Self {
+    pub(crate) const fn new(url: String, state: String) -> Self {
         Self { url, state }
     }
 

@@ -9,12 +9,16 @@ pub(crate) mod provider;
 #[cfg(feature = "oauth")]
 pub(crate) mod sign_in;
 mod socket;
+#[cfg(feature = "oauth")]
+mod world;
 
 pub(crate) use log::{Log, hear};
 pub(crate) use memory::{Memory, Piece};
 #[cfg(feature = "tls")]
 pub(crate) use pki::Authority;
 pub(crate) use socket::{Reply, Request, Server};
+#[cfg(feature = "oauth")]
+pub(crate) use world::{Robot, Step, World, param, visit};
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -53,7 +57,7 @@ pub(crate) fn text(result: &mcp_client::types::CallToolResult) -> String {
 }
 
 /// All that an error and its causes say.
-#[cfg(feature = "proxy")]
+#[cfg(any(feature = "oauth", feature = "proxy"))]
 pub(crate) fn story(error: &Error) -> String {
     let mut story = error.to_string();
     let mut cause = std::error::Error::source(error);

@@ -1,0 +1,187 @@
+//! `OAuth`: how a client gets access tokens.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mcp_transport::auth::Scopes;
+use mcp_types::Implementation;
+
+use super::client_id::ClientId;
+use super::code::{AuthorizationCode, Choose};
+use super::flow::{AuthorizationUrl, Redirect, RedirectHandler};
+use super::grant::Grant;
+use super::http::Fetcher;
+use super::identity::{ClientMetadata, Identity};
+use super::keeper::Keeper;
+use super::policy::Policy;
+use super::store::{MemoryStore, TokenStore};
+use crate::endpoint::Endpoint;
+use crate::error::BoxError;
+use crate::future::BoxFuture;
+
+/// How a client gets access tokens for its server. Set it with
+/// [`ClientBuilder::oauth`](crate::ClientBuilder::oauth).
+///
+/// Nothing is done before the server asks for a token. Specification: Authorization.
+///
+/// ```
+/// use mcp_client::Client;
+/// use mcp_client::oauth::{ClientId, FileStore, LoopbackRedirect, OAuth};
+///
+/// # fn example(open_browser: fn(&str) -> std::io::Result<()>) -> Result<(), Box<dyn std::error::Error>> {
+/// let oauth = OAuth::sign_in(LoopbackRedirect::new(move |url| open_browser(url.as_str())))
+///     .client_name("My App")
+///     .client_id_metadata("https://app.example.com/client.json")
+///     .registered("https://auth.example.com", ClientId::public("abc"))
+///     .store(FileStore::new("/home/me/.local/share/my-app/tokens")?);
+/// let client = Client::builder("http://127.0.0.1:8080/mcp").oauth(oauth).build()?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub struct OAuth {
+    handler: Arc<dyn RedirectHandler>,
+    asked: Arc<AtomicU64>,
+    identity: Identity,
+    choose: Option<Choose>,
+    scopes: Scopes,
+    pub(crate) policy: Policy,
+    store: Arc<dyn TokenStore>,
+}
+
+impl OAuth {
+    /// Users sign in, in a browser that `handler` sends them to. Specification: Authorization Flow Steps.
+    pub fn sign_in(handler: impl RedirectHandler + 'static) -> Self {
+        let asked = Arc::default();
+        Self {
+            handler: Arc::new(Counted { handler, asked: Arc::clone(&asked) }),
+            asked,
+            identity: Identity::new(),
+            choose: None,
+            scopes: Scopes::default(),
+            policy: Policy::new(),
+            store: Arc::new(MemoryStore::new()),
+        }
+    }
+
+    /// The name under which the application registers itself, where that is the way, and which users see there. Default
+    /// is what [`ClientBuilder::info`](crate::ClientBuilder::info) says.
+    pub fn client_name(self, name: impl Into<String>) -> Self {
+        self.client_metadata(ClientMetadata::new(name))
+    }
+
+    /// All that the application tells of itself where it registers.
+    pub fn client_metadata(mut self, metadata: ClientMetadata) -> Self {
+        self.identity = self.identity.dynamic(metadata);
+        self
+    }
+
+    /// The URL of a document that describes the application, which is its identity where such documents are supported. It
+    /// begins with `https://` and has a path. Default is none. Specification: Client ID Metadata Documents.
+    pub fn client_id_metadata(mut self, url: impl Into<String>) -> Self {
+        self.identity = self.identity.document(url);
+        self
+    }
+
+    /// Who the client is to the authorization server `issuer`, whose owner has registered it. It is shown to no
+    /// other. The issuer is spelt as the server's metadata does. Specification: Client Registration, Pre-registration.
+    pub fn registered(mut self, issuer: impl Into<String>, client: ClientId) -> Self {
+        self.identity = self.identity.registered(issuer, client);
+        self
+    }
+
+    /// Chooses one of several authorization servers of the server, or leaves the choice to the client. Default is
+    /// the first one that knows the client already, or else the first.
+    pub fn choose_issuer(
+        mut self,
+        choose: impl Fn(&[String]) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.choose = Some(Arc::new(choose));
+        self
+    }
+
+    /// Asks for these scopes in addition to those that the server says it needs; they take the place of those that its
+    /// metadata lists. Default is none. Specification: Scope Selection Strategy.
+    pub fn scopes<S: AsRef<str>>(mut self, scopes: impl IntoIterator<Item = S>) -> Self {
+        self.scopes.extend(scopes);
+        self
+    }
+
+    /// What is allowed that is refused by default. Default is nothing.
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Where tokens and registrations are kept. Default is memory, so that users sign in at every start.
+    pub fn store(mut self, store: impl TokenStore) -> Self {
+        self.store = Arc::new(store);
+        self
+    }
+
+    /// Gives an endpoint tokens, which are got by `fetcher`.
+    pub(crate) fn keep(
+        self,
+        endpoint: Endpoint,
+        fetcher: Fetcher,
+        info: Option<&Implementation>,
+    ) -> Endpoint {
+        let Self { handler, asked, mut identity, choose, scopes, store, .. } = self;
+        if identity.dynamic.is_none() {
+            let name =
+                info.map_or(env!("CARGO_PKG_NAME"), |it| it.title.as_ref().unwrap_or(&it.name));
+            identity = identity.dynamic(ClientMetadata::new(name));
+        }
+        let grant: Box<dyn Grant> = Box::new(AuthorizationCode { handler, identity, choose });
+        endpoint.kept_by(Keeper::new(fetcher, grant, store, scopes, asked))
+    }
+}
+
+impl fmt::Debug for OAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OAuth")
+            .field("identity", &self.identity)
+            .field("scopes", &self.scopes)
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Counts how often a user is sent to a page.
+struct Counted<H> {
+    handler: H,
+    asked: Arc<AtomicU64>,
+}
+
+impl<H: RedirectHandler> RedirectHandler for Counted<H> {
+    fn prepare<'a>(
+        &'a self,
+        registered: &'a [String],
+    ) -> BoxFuture<'a, Result<Box<dyn Redirect>, BoxError>> {
+        Box::pin(async move {
+            let redirect = self.handler.prepare(registered).await?;
+            let asked = Arc::clone(&self.asked);
+            Ok(Box::new(CountedRedirect { redirect, asked }) as Box<dyn Redirect>)
+        })
+    }
+}
+
+struct CountedRedirect {
+    redirect: Box<dyn Redirect>,
+    asked: Arc<AtomicU64>,
+}
+
+impl Redirect for CountedRedirect {
+    fn uri(&self) -> &str {
+        self.redirect.uri()
+    }
+
+    fn authorize(
+        self: Box<Self>,
+        url: AuthorizationUrl,
+    ) -> BoxFuture<'static, Result<String, BoxError>> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.redirect.authorize(url)
+    }
+}
