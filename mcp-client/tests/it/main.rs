@@ -36,8 +36,6 @@ mod oauth_secrets;
 mod oauth_sign_in;
 #[cfg(feature = "oauth")]
 mod oauth_store;
-#[cfg(feature = "oauth")]
-mod oauth_tokens;
 mod pages;
 mod pipe;
 #[cfg(feature = "proxy")]
