@@ -20,22 +20,23 @@
 //! Specification: Authorization; Authorization Server Discovery; Client Registration; Security Considerations.
 
 mod address;
+mod assertion;
 mod client;
 mod client_auth;
 mod client_id;
-#[allow(dead_code, reason = "whoever keeps tokens gets them by it")]
 mod code;
 mod discovery;
+mod dpop;
 mod error;
 mod flow;
 mod form;
-#[allow(dead_code, reason = "whoever keeps tokens gets them by it")]
 mod grant;
 mod guard;
 mod http;
 mod identity;
 mod keeper;
 mod loopback;
+mod machine;
 mod pkce;
 mod policy;
 mod pools;
@@ -46,6 +47,7 @@ mod scopes;
 mod secret;
 mod settings;
 mod store;
+mod terms;
 mod token;
 mod token_endpoint;
 mod token_in_use;
@@ -64,7 +66,9 @@ pub use http::Fetcher;
 pub use identity::{ClientMetadata, Identity};
 pub(crate) use keeper::{Keeper, Tries};
 pub use loopback::LoopbackRedirect;
+pub use machine::{AssertionRequest, AssertionSource, IdentityAssertion, IdentityProvider};
 pub use mcp_transport::auth::{Challenge, ProtectedResourceMetadata, Scopes};
+pub use mcp_transport::jose::{Algorithm, InvalidKey, SigningKey};
 pub use policy::Policy;
 pub use registration::{Registration, RegistrationKind};
 pub use secret::Secret;
