@@ -15,8 +15,51 @@
 //! 5. The client turns the code into an access token, and usually a *refresh token*, which gets the next one when the first
 //!    has expired.
 //!
-//! # Who the application is
+//! A client does all of this by itself when it is told how users sign in:
 //!
+//! ```no_run
+//! use std::process::Command;
+//!
+//! use mcp_client::Client;
+//! use mcp_client::oauth::{FileStore, LoopbackRedirect, OAuth};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let browser = LoopbackRedirect::new(|url| {
+//!     Command::new("xdg-open").arg(url.as_str()).spawn().map(drop)
+//! });
+//! let oauth = OAuth::sign_in(browser)
+//!     .client_name("My App")
+//!     .client_id_metadata("https://app.example.com/client.json")
+//!     .store(FileStore::new("/home/me/.local/share/my-app/tokens")?);
+//! let client = Client::builder("http://127.0.0.1:8080/mcp").oauth(oauth).build()?;
+//! println!("{} tools", client.list_tools().all().await?.len());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Calls, subscriptions and the [`HttpTransport`](crate::HttpTransport) carry the token, in each of their requests, and none
+//! of them has to know of it. It goes to the server and to nobody else.
+//!
+//! # When tokens are got
+//!
+//! - The first call that the server refuses signs the user in. Others wait for that one sign-in; if they are dropped it
+//!   goes on, and what comes of it is there for the next. While the user is busy the idle
+//!   [timeout](crate::ClientBuilder::timeout) of calls stands still; the
+//!   [total](crate::ClientBuilder::total_timeout) goes on.
+//! - A token is renewed shortly before it expires, and when the server refuses it, once for all who use the same
+//!   [store](crate::oauth::TokenStore). If the authorization server is out of order nothing is lost: the call fails, a later one
+//!   tries again. The tokens are forgotten only when it says that the refresh token is no good.
+//! - A server that wants more rights for one call gets a sign-in with those that there are and the new ones; no more than
+//!   twice in a call, and never for what was asked for in vain.
+//! - A user who says no, or does not come back, is not asked again until the application calls
+//!   [`sign_in`](crate::Client::sign_in). [`sign_out`](crate::Client::sign_out) forgets the tokens.
+//! - When the server has moved to another authorization server, the user signs in there; nothing of the old one is sent
+//!   to it.
+//!
+//! Private answers in the [cache](super::caching) belong to a sign-in: after another one they are asked for anew.
+//!
+//! # Who the application is
+//!//!
 //! An authorization server wants to know which application a user lets in. There are three ways, tried in this order:
 //!
 //! | way | what to do | set with |
@@ -127,6 +170,7 @@
 //! | [`is_redirect`](crate::oauth::OAuthError::is_redirect) | the user did not come back |
 //! | [`is_invalid_grant`](crate::oauth::OAuthError::is_invalid_grant) | the user has to sign in again |
 //! | [`is_transport`](crate::oauth::OAuthError::is_transport) | try again later; what is stored is as good as before |
+//! | [`is_refused`](crate::oauth::OAuthError::is_refused) | the server does not take what the authorization server gives, or the user granted less than it wants |
 //! | [`is_registration`](crate::oauth::OAuthError::is_registration) | the application needs an identity there: see above |
 //! | [`is_discovery`](crate::oauth::OAuthError::is_discovery) | the server or the authorization server does not say enough; the text says what is missing |
 //! | [`is_unsafe`](crate::oauth::OAuthError::is_unsafe) | a URL leads where it should not: allow the host, if it is right |

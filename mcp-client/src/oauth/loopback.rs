@@ -170,7 +170,7 @@ mod tests {
         let browser = LoopbackRedirect::new(|url: &AuthorizationUrl| {
             let (page, uri) = url.as_str().split_once("&redirect_uri=").unwrap();
             assert_eq!(page, "https://as/authorize?x=1&state=abc");
-            let host = uri["http://".len()..].trim_end_matches("/callback").to_owned();
+            let host = uri.trim_start_matches("http://").trim_end_matches("/callback").to_owned();
             tokio::spawn(async move {
                 let mut stream = TcpStream::connect(host).await.unwrap();
                 let request = b"GET /callback?code=c&state=abc HTTP/1.1\r\n\r\n";

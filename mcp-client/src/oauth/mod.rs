@@ -2,7 +2,16 @@
 //!
 //! The [manual](crate::manual::oauth) tells how to, for those who never read an RFC. Here are the pieces.
 //!
+//! # By itself
+//!
+//! A client with [`OAuth`] set on its [builder](crate::ClientBuilder::oauth) does all of it when the server asks: a
+//! [`RedirectHandler`] sends the user to the page and receives them back ([`LoopbackRedirect`] is one), and a
+//! [`TokenStore`] keeps what comes of it ([`FileStore`], [`MemoryStore`]).
+//!
 //! # The steps
+//!
+//! What that is made of can be used without it.
+//!
 //!
 //! `Fetcher → Discovered → Identified → Registered → Pending → Received → Granted`
 //!

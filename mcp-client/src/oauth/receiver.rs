@@ -167,7 +167,8 @@ mod tests {
     /// A receiver at work, and its address.
     async fn start() -> (String, JoinHandle<io::Result<String>>) {
         let receiver = Receiver::bind("127.0.0.1", 0, &PATH.into()).await.unwrap();
-        let address = receiver.uri()["http://".len()..].trim_end_matches(PATH).to_owned();
+        let address =
+            receiver.uri().trim_start_matches("http://").trim_end_matches(PATH).to_owned();
         (address, tokio::spawn(receiver.redirect("s")))
     }
 

@@ -16,7 +16,7 @@ fn browser() -> LoopbackRedirect {
         let url = url.as_str().to_owned();
         tokio::spawn(async move {
             let back = visit(&url).await.unwrap();
-            let (host, target) = back["http://".len()..].split_once('/').unwrap();
+            let (host, target) = back.trim_start_matches("http://").split_once('/').unwrap();
             let mut stream = TcpStream::connect(host).await.unwrap();
             let request = format!("GET /{target} HTTP/1.1\r\nhost: {host}\r\n\r\n");
             stream.write_all(request.as_bytes()).await.unwrap();

@@ -27,6 +27,8 @@ pub(crate) struct Authorization {
     /// Where the document is, as clients are told.
     pub(super) metadata_url: String,
     pub(super) schemes: Vec<Scheme>,
+    /// Those of key proofs.
+    pub(super) algorithms: Option<String>,
     pub(super) verifier: Arc<dyn TokenVerifier>,
     pub(super) optional: bool,
     pub(super) verify_time: Duration,
@@ -99,11 +101,11 @@ impl Authorization {
 
     /// What the verifier says, in time.
     async fn ask(&self, presented: Presented) -> Result<Result<Access, TokenError>, Denied> {
-        let failed = || {
+        let panicked = || {
             tracing::error!("the verifier of tokens panicked");
-            Denied::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal error")
+            failed()
         };
-        let started = caught(|| self.verifier.verify(presented)).ok_or_else(failed)?;
+        let started = caught(|| self.verifier.verify(presented)).ok_or_else(panicked)?;
         let mut asking = Asking(Some(started));
         // Most tokens need no waiting, and those no timer.
         let at_once = poll_fn(|cx| Poll::Ready(asking.poll(cx))).await;
@@ -117,7 +119,7 @@ impl Authorization {
                 })
             }
         };
-        verified.ok_or_else(failed)
+        verified.ok_or_else(panicked)
     }
 
     fn refused(&self, error: &TokenError, scheme: Scheme) -> Denied {
@@ -241,7 +243,7 @@ impl Authorization {
         let mut challenge =
             Challenge::new(scheme.as_str()).with("resource_metadata", &self.metadata_url);
         if scheme == Scheme::Dpop
-            && let Some(algorithms) = self.verifier.proof_algorithms()
+            && let Some(algorithms) = &self.algorithms
         {
             challenge = challenge.with("algs", algorithms);
         }

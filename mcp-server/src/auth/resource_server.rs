@@ -223,6 +223,7 @@ impl ResourceServer {
             document: Document::new(&metadata, &urls),
             metadata_url: urls.into_iter().next().unwrap_or_default(),
             schemes,
+            algorithms: verifier.proof_algorithms().map(str::to_owned),
             verifier,
             optional: self.optional,
             verify_time: self.verify_time.min(FOR_EVER),

@@ -47,7 +47,8 @@ pub trait TokenVerifier: Send + Sync + 'static {
     fn verify(&self, presented: Presented) -> Verifying<'_>;
 
     /// The authentication schemes by which it takes tokens, in the order in which clients are told of them. Default is
-    /// [`Scheme::Bearer`] alone. One that is not listed is answered as if no token had come.
+    /// [`Scheme::Bearer`] alone. One that is not listed is answered as if no token had come. Like the rest below it is asked
+    /// for once, when the server is built.
     fn schemes(&self) -> &[Scheme] {
         &[Scheme::Bearer]
     }
@@ -71,6 +72,24 @@ where
 {
     fn verify(&self, presented: Presented) -> Verifying<'_> {
         Box::pin(self(presented))
+    }
+}
+
+impl<V: TokenVerifier + ?Sized> TokenVerifier for Arc<V> {
+    fn verify(&self, presented: Presented) -> Verifying<'_> {
+        V::verify(self, presented)
+    }
+
+    fn schemes(&self) -> &[Scheme] {
+        V::schemes(self)
+    }
+
+    fn proof_algorithms(&self) -> Option<&str> {
+        V::proof_algorithms(self)
+    }
+
+    fn describe(&self, metadata: &mut ProtectedResourceMetadata) {
+        V::describe(self, metadata);
     }
 }
 

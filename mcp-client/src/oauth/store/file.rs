@@ -58,11 +58,14 @@ impl FileStore {
 impl TokenStore for FileStore {
     fn load<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Result<Option<Credentials>, BoxError>> {
         let path = self.file(server, "json");
-        Box::pin(aside(move || match fs::read(&path) {
-            Ok(text) => Ok(understood(&path, &text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
-        }))
+        Box::pin(async move {
+            let read = path.clone();
+            let text = aside(move || match fs::read(&read) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                other => Ok(Some(other?)),
+            });
+            Ok(text.await?.and_then(|text| understood(&path, &text)))
+        })
     }
 
     fn save<'a>(

@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
 
+use super::provider::params;
 use super::{NO_TOOLS, OK, Request, result};
 
 /// The server is at `/mcp`, its authorization server's issuer is `/as` or what [`Plan::issuer`] says. Tokens and codes
@@ -355,22 +356,7 @@ fn target(request: &Request) -> &str {
 /// A parameter of a form, or of the query of a URL.
 pub(crate) fn param(text: &str, name: &str) -> Option<String> {
     let query = text.split_once('?').map_or(text, |(_, query)| query);
-    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    pairs.find(|(found, _)| *found == name).map(|(_, value)| unescape(value))
-}
-
-fn unescape(text: &str) -> String {
-    let (bytes, mut out, mut at) = (text.as_bytes(), Vec::new(), 0);
-    while at < bytes.len() {
-        if bytes[at] == b'%' {
-            out.push(u8::from_str_radix(&text[at + 1..at + 3], 16).unwrap());
-            at += 3;
-        } else {
-            out.push(if bytes[at] == b'+' { b' ' } else { bytes[at] });
-            at += 1;
-        }
-    }
-    String::from_utf8(out).unwrap()
+    params(query).into_iter().find(|(found, _)| found == name).map(|(_, value)| value)
 }
 
 fn escape(text: &str) -> String {

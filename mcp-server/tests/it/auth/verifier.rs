@@ -269,7 +269,7 @@ async fn schemes() {
         }
     }
     let tool = mcp_server::Tool::new("admin", async || "").scopes(["admin"]);
-    let running = Running::build(guarded(verified(Both)).tool(tool)).await;
+    let running = Running::build(guarded(verified(Arc::new(Both))).tool(tool)).await;
     let bearer = format!("Bearer {METADATA}");
     let dpop = format!(r#"DPoP {METADATA}, algs="ES256 EdDSA""#);
     let no = r#", error="invalid_token", error_description="No""#;
