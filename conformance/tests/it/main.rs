@@ -13,6 +13,9 @@
 mod drain;
 mod interop;
 mod legacy;
+mod oauth;
+mod oauth_sign_in;
+mod oauth_tokens;
 mod official;
 mod rounds;
 mod stdio;
