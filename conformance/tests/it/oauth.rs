@@ -1,7 +1,6 @@
 //! Signing in: an authorization server in a process of its own, servers of ours that take its tokens, and who signs in.
 //! The tests are in `oauth_*.rs`; `peers/README.md` says what the authorization server does.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::TcpListener;
 use std::process::Command;
@@ -278,12 +277,6 @@ pub(crate) async fn whoami_with(url: &str, authorization: &str) -> Result<String
 pub(crate) async fn tools(client: &Client) -> Vec<String> {
     let listed = client.list_tools().await.unwrap();
     listed.tools.into_iter().map(|tool| tool.name).collect()
-}
-
-/// The parameters of an address.
-pub(crate) fn query(url: &str) -> BTreeMap<&str, &str> {
-    let query = url.split_once('?').map_or("", |(_, query)| query);
-    query.split('&').filter_map(|pair| pair.split_once('=')).collect()
 }
 
 /// One request, answered with a status and a body.

@@ -1,0 +1,161 @@
+//! Signing in with other SDKs: their clients to our server, our client to their servers. What each of them does and leaves
+//! out is in `peers/README.md`.
+
+use conformance::client::Robot;
+use mcp_client::Client;
+use mcp_client::oauth::{OAuth, TokenStore};
+use mcp_server::auth::{Dpop, JwtVerifier};
+use serde_json::{Value, json};
+
+use crate::interop::{PYTHON, Sdk, TYPESCRIPT};
+use crate::oauth::{Issuer, Protected, SignsIn, run, text, tools};
+use crate::support::{Program, Serving, is_installed};
+
+#[test]
+fn the_typescript_client_signs_in_to_our_server() {
+    client_on_our_server(&TYPESCRIPT);
+}
+
+#[test]
+fn the_python_client_signs_in_to_our_server() {
+    client_on_our_server(&PYTHON);
+}
+
+#[test]
+fn our_client_signs_in_to_the_typescript_server() {
+    our_client_on_server(&TYPESCRIPT, NamesScopes::Its);
+}
+
+#[test]
+fn our_client_signs_in_to_the_python_server() {
+    our_client_on_server(&PYTHON, NamesScopes::None);
+}
+
+#[test]
+fn our_client_renews_a_token_that_the_typescript_server_refuses() {
+    our_client_renews(&TYPESCRIPT);
+}
+
+#[test]
+fn our_client_renews_a_token_that_the_python_server_refuses() {
+    our_client_renews(&PYTHON);
+}
+
+#[test]
+fn the_typescript_client_has_its_tokens_bound_at_our_server() {
+    run_with(&TYPESCRIPT, async || {
+        let issuer = Issuer::start(&[]);
+        let tokens = JwtVerifier::discover(&*issuer.name);
+        let server = Protected::start(&issuer, Dpop::new(tokens).required());
+        let report = report(&TYPESCRIPT, &["--dpop", &server.url]);
+        check(&report, &server.url);
+        assert_eq!(report["token"]["tokenType"], "DPoP");
+        assert!(issuer.asked("token").await.iter().all(|asked| asked.dpop));
+    });
+}
+
+/// What a server says is missing where a tool needs more than it got.
+#[derive(PartialEq)]
+enum NamesScopes {
+    /// What the tool needs, without what everything needs.
+    Its,
+    None,
+}
+
+fn client_on_our_server(sdk: &Sdk) {
+    run_with(sdk, async || {
+        let issuer = Issuer::start(&[]);
+        let server = Protected::start(&issuer, JwtVerifier::discover(&*issuer.name));
+        let report = report(sdk, &[&server.url]);
+        check(&report, &server.url);
+        assert_eq!(report["token"]["tokenType"], "Bearer");
+        let asked = issuer.asked("token").await;
+        assert!(asked.iter().all(|asked| asked.param("resource") == server.url));
+    });
+}
+
+/// Runs their client to its end.
+pub(crate) fn report(sdk: &Sdk, arguments: &[&str]) -> Value {
+    let client = Program::start(sdk.command(sdk.signing_in).args(arguments));
+    let report = serde_json::from_str(&client.line()).unwrap();
+    assert_eq!(client.end(), [""; 0]);
+    report
+}
+
+/// It listed, called, and asked for more when it was told that it needs more.
+fn check(report: &Value, url: &str) {
+    assert_eq!(report["connected"], true, "{report}");
+    assert_eq!(report["list"], json!(["whoami", "write"]));
+    let who = report["calls"]["whoami"]["text"].as_str().unwrap();
+    assert!(who.starts_with("user by ") && who.ends_with(": mcp"), "{who}");
+    assert_eq!(report["calls"]["write"], json!({ "isError": false, "text": "written" }));
+    let mut asked = Vec::new();
+    for authorization in report["authorizations"].as_array().unwrap() {
+        assert_eq!(authorization["resource"], url);
+        asked.push(words(&authorization["scope"]));
+    }
+    assert_eq!(
+        asked,
+        [vec!["mcp", "offline_access"], vec!["files:write", "mcp", "offline_access"]]
+    );
+    assert_eq!(words(&report["token"]["scope"]), ["files:write", "mcp"]);
+}
+
+/// The scopes of a list, which has no order, in one.
+fn words(list: &Value) -> Vec<&str> {
+    let mut words: Vec<_> = list.as_str().unwrap().split(' ').collect();
+    words.sort_unstable();
+    words
+}
+
+fn our_client_on_server(sdk: &Sdk, names: NamesScopes) {
+    run_with(sdk, async || {
+        let issuer = Issuer::start(&[]);
+        let server = Serving::start(sdk.command(sdk.protected).arg(&issuer.name));
+        let user = SignsIn::to(&server.url);
+        assert_eq!(tools(&user.client).await, ["whoami", "write"]);
+        let id = user.client_id().await;
+        assert_eq!(user.call("whoami").await, format!("user by {id}: mcp"));
+        if names == NamesScopes::Its {
+            assert_eq!(user.call("write").await, "written");
+            assert_eq!(user.call("whoami").await, format!("user by {id}: mcp files:write"));
+        } else {
+            // Nobody can know what to ask for, but the application.
+            let error = text(&user.client, "write").await.unwrap_err();
+            assert_eq!(error.status().unwrap(), 403);
+            let user = SignsIn::with(&server.url, |oauth| oauth.scopes(["mcp", "files:write"]));
+            assert_eq!(user.call("write").await, "written");
+        }
+        for asked in issuer.asked("authorization").await {
+            assert_eq!(asked.param("resource"), server.url);
+        }
+        assert_eq!(issuer.asked("authorization").await.len(), 2);
+    });
+}
+
+fn our_client_renews(sdk: &Sdk) {
+    run_with(sdk, async || {
+        let issuer = Issuer::start(&[]);
+        let server = Serving::start(sdk.command(sdk.protected).arg(&issuer.name));
+        let user = SignsIn::to(&server.url);
+        let said = user.call("whoami").await;
+        // Its clock is not ours to set: another token, which is as bad as one that has expired.
+        let mut stored = user.stored().await;
+        stored.granted.as_mut().unwrap().tokens.access_token = "stale".into();
+        user.store.save(&server.url, &stored).await.unwrap();
+        let oauth = OAuth::sign_in(Robot::default()).store(user.store.clone());
+        let later = Client::builder(&server.url).oauth(oauth).build().unwrap();
+        assert_eq!(text(&later, "whoami").await.unwrap(), said);
+        let refreshes = issuer.grants("refresh_token").await;
+        let refreshes: Vec<_> =
+            refreshes.iter().map(|it| (it.status, it.param("resource"))).collect();
+        assert_eq!(refreshes, [(200, &*server.url)]);
+        assert_eq!(issuer.asked("authorization").await.len(), 1);
+    });
+}
+
+fn run_with<F: Future<Output = ()>>(sdk: &Sdk, test: impl FnOnce() -> F) {
+    if is_installed(sdk.installed) {
+        run(test);
+    }
+}
