@@ -14,6 +14,7 @@ mod drain;
 mod interop;
 mod legacy;
 mod oauth;
+mod oauth_clients;
 mod oauth_extensions;
 mod oauth_listen;
 mod oauth_peers;

@@ -3,7 +3,6 @@
 
 use std::future::Future;
 use std::net::TcpListener;
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -13,7 +12,7 @@ use conformance::server;
 use mcp_client::oauth::{Credentials, MemoryStore, OAuth, TokenStore};
 use mcp_client::{Client, Error};
 use mcp_server::Notify;
-use mcp_server::auth::{ResourceServer, TokenVerifier};
+use mcp_server::auth::{Introspection, ResourceServer, TokenVerifier};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -71,11 +70,7 @@ impl Asked {
 impl Issuer {
     /// Starts it with these options.
     pub(crate) fn start(options: &[&str]) -> Self {
-        let command = TYPESCRIPT.command("js/authorization-server.mjs");
-        Self::start_by(command, options)
-    }
-
-    fn start_by(mut command: Command, options: &[&str]) -> Self {
+        let mut command = TYPESCRIPT.command("js/authorization-server.mjs");
         let program = Serving::start(command.args(options));
         let origin = program.url.trim_end_matches("/mcp").to_owned();
         let path = options.iter().skip_while(|option| **option != "--path").nth(1);
@@ -125,6 +120,13 @@ impl Issuer {
         let (status, body) = exchange("POST", &url, kind, &form.join("&")).await;
         (status, serde_json::from_str(&body).unwrap_or_default())
     }
+}
+
+/// A verifier that asks `issuer` about each token.
+pub(crate) fn introspection(issuer: &Issuer) -> Introspection {
+    let endpoint = format!("{}/token/introspection", issuer.name);
+    Introspection::new(&*issuer.name, endpoint)
+        .credentials("resource-server", "resource-server-secret")
 }
 
 /// A server of ours that wants tokens, on a thread of its own, which ends with this.
@@ -252,6 +254,20 @@ impl SignsIn {
     pub(crate) async fn refresh_token(&self) -> String {
         let tokens = self.stored().await.granted.unwrap().tokens;
         tokens.refresh_token.expect("there is one").expose().to_owned()
+    }
+
+    /// Has whoever reads the store next find that the token is about to expire, which for stored ones is half a minute.
+    pub(crate) async fn nearly_expire(&self) {
+        let mut stored = self.stored().await;
+        let soon = SystemTime::now() + Duration::from_secs(20);
+        stored.granted.as_mut().unwrap().tokens.expires_at = Some(soon);
+        self.store.save(&self.url, &stored).await.unwrap();
+    }
+
+    /// Another client of the same user, with the same store.
+    pub(crate) fn another(&self) -> Client {
+        let oauth = OAuth::sign_in(Robot::default()).store(Arc::clone(&self.store));
+        Client::builder(&self.url).oauth(oauth).build().unwrap()
     }
 
     /// What the client calls itself.

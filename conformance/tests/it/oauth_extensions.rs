@@ -1,15 +1,11 @@
 //! What extensions add to signing in: tokens that are bound to a key, and clients without a user.
 
-use std::sync::Arc;
-
-use conformance::client::Robot;
-use mcp_client::Client;
 use mcp_client::oauth::{Algorithm, AuthMethod, ClientId, OAuth, SigningKey};
 use mcp_server::auth::{Dpop, JwtVerifier, NonceKey};
 use serde_json::{Value, json};
 
 use crate::interop::TYPESCRIPT;
-use crate::oauth::{Issuer, Protected, SignsIn, run, text, tools, whoami_with};
+use crate::oauth::{Issuer, Protected, SignsIn, introspection, run, text, tools, whoami_with};
 use crate::oauth_peers::report;
 
 /// Takes bound tokens alone, and wants a nonce of its own in each proof.
@@ -60,15 +56,14 @@ fn bound_tokens_with_nonces_of_both_servers() {
 #[test]
 fn a_bound_token_is_renewed_with_its_key() {
     run(async || {
-        let issuer = Issuer::start(&["--dpop-nonce", "--ttl", "25"]);
+        let issuer = Issuer::start(&["--dpop-nonce"]);
         let server = bound(&issuer);
         let user = SignsIn::to(&server.url);
         let said = user.call("whoami").await;
         let old = user.access_token().await;
         // The key is stored with the tokens: whoever comes later has it.
-        let oauth = OAuth::sign_in(Robot::default()).store(Arc::clone(&user.store));
-        let later = Client::builder(&server.url).oauth(oauth).build().unwrap();
-        assert_eq!(text(&later, "whoami").await.unwrap(), said);
+        user.nearly_expire().await;
+        assert_eq!(text(&user.another(), "whoami").await.unwrap(), said);
         assert_ne!(user.access_token().await, old);
         let refreshes = issuer.grants("refresh_token").await;
         assert!(refreshes.iter().all(|asked| asked.dpop));
@@ -91,6 +86,24 @@ fn bound_tokens_at_a_server_that_takes_others_as_well() {
         let report = report(&TYPESCRIPT, &[&server.url]);
         assert_eq!(report["calls"]["write"]["text"], "written", "{report}");
         assert_eq!(report["token"]["tokenType"], "Bearer");
+    });
+}
+
+// The answer about such a token says what it is bound to.
+#[test]
+fn bound_tokens_that_say_nothing_themselves() {
+    run(async || {
+        let issuer = Issuer::start(&["--format", "opaque"]);
+        let server = Protected::start(&issuer, Dpop::new(introspection(&issuer)).required());
+        let user = SignsIn::to(&server.url);
+        assert!(user.call("whoami").await.ends_with(": mcp"));
+        let token = user.access_token().await;
+        let error = whoami_with(&server.url, &format!("DPoP {token}")).await.unwrap_err();
+        assert_eq!(error.status().unwrap(), 401);
+        // Nor is it one that its holder need not prove, where there are such.
+        let other = Protected::start(&issuer, introspection(&issuer).audience(&*server.url));
+        let error = whoami_with(&other.url, &format!("Bearer {token}")).await.unwrap_err();
+        assert_eq!(error.status().unwrap(), 401);
     });
 }
 

@@ -1,9 +1,7 @@
 //! Signing in with other SDKs: their clients to our server, our client to their servers. What each of them does and leaves
 //! out is in `peers/README.md`.
 
-use conformance::client::Robot;
-use mcp_client::Client;
-use mcp_client::oauth::{OAuth, TokenStore};
+use mcp_client::oauth::TokenStore;
 use mcp_server::auth::{Dpop, JwtVerifier};
 use serde_json::{Value, json};
 
@@ -42,6 +40,16 @@ fn our_client_renews_a_token_that_the_python_server_refuses() {
 }
 
 #[test]
+fn our_client_signs_in_again_to_the_typescript_server() {
+    our_client_signs_in_again(&TYPESCRIPT);
+}
+
+#[test]
+fn our_client_signs_in_again_to_the_python_server() {
+    our_client_signs_in_again(&PYTHON);
+}
+
+#[test]
 fn the_typescript_client_has_its_tokens_bound_at_our_server() {
     run_with(&TYPESCRIPT, async || {
         let issuer = Issuer::start(&[]);
@@ -55,7 +63,7 @@ fn the_typescript_client_has_its_tokens_bound_at_our_server() {
 }
 
 /// What a server says is missing where a tool needs more than it got.
-#[derive(PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 enum NamesScopes {
     /// What the tool needs, without what everything needs.
     Its,
@@ -143,14 +151,30 @@ fn our_client_renews(sdk: &Sdk) {
         let mut stored = user.stored().await;
         stored.granted.as_mut().unwrap().tokens.access_token = "stale".into();
         user.store.save(&server.url, &stored).await.unwrap();
-        let oauth = OAuth::sign_in(Robot::default()).store(user.store.clone());
-        let later = Client::builder(&server.url).oauth(oauth).build().unwrap();
-        assert_eq!(text(&later, "whoami").await.unwrap(), said);
+        assert_eq!(text(&user.another(), "whoami").await.unwrap(), said);
         let refreshes = issuer.grants("refresh_token").await;
         let refreshes: Vec<_> =
             refreshes.iter().map(|it| (it.status, it.param("resource"))).collect();
         assert_eq!(refreshes, [(200, &*server.url)]);
         assert_eq!(issuer.asked("authorization").await.len(), 1);
+    });
+}
+
+// With tokens that the server has to ask about.
+fn our_client_signs_in_again(sdk: &Sdk) {
+    run_with(sdk, async || {
+        let issuer = Issuer::start(&["--format", "opaque"]);
+        let mut server = sdk.command(sdk.protected);
+        server.args(["--introspect", "resource-server:resource-server-secret", &issuer.name]);
+        let server = Serving::start(&mut server);
+        let user = SignsIn::to(&server.url);
+        let said = user.call("whoami").await;
+        issuer.test("revoke", "").await;
+        assert_eq!(user.call("whoami").await, said);
+        let refreshes = issuer.grants("refresh_token").await;
+        assert_eq!(refreshes[0].error.as_deref(), Some("invalid_grant"));
+        assert_eq!(issuer.asked("authorization").await.len(), 2);
+        assert_eq!(issuer.asked("registration").await.len(), 1);
     });
 }
 

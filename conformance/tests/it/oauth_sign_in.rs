@@ -1,14 +1,10 @@
-//! Our client signs in to our server: the code flow, who the client is, and who is let in.
+//! Our client signs in to our server: the code flow, and who is let in.
 
 use conformance::client::{Browser, Robot};
-use mcp_client::oauth::{
-    AuthMethod, AuthorizationUrl, ClientId, LoopbackRedirect, OAuth, Redirect, RedirectHandler,
-};
+use mcp_client::oauth::{AuthorizationUrl, LoopbackRedirect, OAuth, Redirect, RedirectHandler};
 use mcp_client::{BoxError, BoxFuture};
 use mcp_server::auth::JwtVerifier;
-use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use serde_json::json;
 
 use crate::oauth::{Asked, Issuer, Protected, SignsIn, run, text, tools, whoami_with};
 
@@ -87,9 +83,11 @@ fn a_token_is_good_for_one_server() {
         assert_eq!(whoami_with(&one.url, &header).await.unwrap(), said);
         let error = whoami_with(&other.url, &header).await.unwrap_err();
         assert_eq!(error.status().unwrap(), 401);
-        // One changed byte of the signature.
+        // With the end of its signature changed.
         let last = if header.ends_with("AA") { "QQ" } else { "AA" };
-        let forged = format!("{}{last}", &header[..header.len() - 2]);
+        let mut forged = header.clone();
+        forged.truncate(forged.len() - last.len());
+        forged.push_str(last);
         assert_eq!(whoami_with(&one.url, &forged).await.unwrap_err().status().unwrap(), 401);
     });
 }
@@ -166,88 +164,6 @@ fn a_user_who_refuses_is_not_asked_again() {
         user.client.sign_in().await.unwrap();
         assert!(user.call("whoami").await.starts_with("user by "));
         assert_eq!(issuer.asked("authorization").await.len(), 2);
-    });
-}
-
-#[test]
-fn clients_that_are_known_already() {
-    run(async || {
-        let client = |id: &str, method: &str| {
-            json!({
-                "client_id": id, "client_secret": SECRET, "token_endpoint_auth_method": method,
-                "grant_types": ["authorization_code", "refresh_token"],
-                "redirect_uris": [Robot::REDIRECT],
-            })
-        };
-        let mut public = client("public", "none");
-        public["client_secret"].take();
-        public.as_object_mut().unwrap().retain(|_, value| *value != Value::Null);
-        let known = json!([
-            public,
-            client("basic", "client_secret_basic"),
-            client("post", "client_secret_post")
-        ]);
-        let issuer = Issuer::start(&["--no-registration", "--clients", &known.to_string()]);
-        let server = Protected::start(&issuer, jwts(&issuer));
-        for (client, scheme, secret) in [
-            (ClientId::public("public"), None, ""),
-            (ClientId::confidential("basic", SECRET), Some("Basic"), ""),
-            (
-                ClientId::confidential("post", SECRET).auth_method(AuthMethod::SecretPost),
-                None,
-                SECRET,
-            ),
-        ] {
-            let id = client.id().to_owned();
-            let user = SignsIn::with(&server.url, |oauth| oauth.registered(&*issuer.name, client));
-            assert_eq!(user.call("whoami").await, format!("user by {id}: mcp"));
-            server.expire_tokens(&issuer).await;
-            assert_eq!(user.call("whoami").await, format!("user by {id}: mcp"));
-            let asked = issuer.asked("token").await;
-            let (first, again) = (&asked[asked.len() - 2], &asked[asked.len() - 1]);
-            assert_eq!(again.param("grant_type"), "refresh_token");
-            for token in [first, again] {
-                assert_eq!(token.client.as_ref(), Some(&id));
-                assert_eq!(token.scheme.as_deref(), scheme, "{id}");
-                assert_eq!(token.param("client_secret"), secret, "{id}");
-            }
-        }
-        assert!(issuer.asked("registration").await.is_empty());
-    });
-}
-
-/// It has what the two ways escape in different manners.
-const SECRET: &str = "s3cret of+50%:/and & more, in any case long enough";
-
-#[test]
-fn a_client_whose_identity_is_a_document() {
-    run(async || {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let origin = format!("http://{}", listener.local_addr().unwrap());
-        let url = "https://client.example/metadata.json";
-        let document = json!({
-            "client_id": url, "client_name": "ours", "redirect_uris": [Robot::REDIRECT],
-            "grant_types": ["authorization_code", "refresh_token"],
-            "response_types": ["code"], "token_endpoint_auth_method": "none",
-        })
-        .to_string();
-        tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let length = document.len();
-                let answer = format!(
-                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
-                     connection: close\r\n\r\n{document}"
-                );
-                let _ = stream.read(&mut [0; 1024]).await;
-                let _ = stream.write_all(answer.as_bytes()).await;
-            }
-        });
-        let fetch = format!("https://client.example={origin}");
-        let issuer = Issuer::start(&["--fetch", &fetch]);
-        let server = Protected::start(&issuer, jwts(&issuer));
-        let user = SignsIn::with(&server.url, |oauth| oauth.client_id_metadata(url));
-        assert_eq!(user.call("whoami").await, format!("user by {url}: mcp"));
-        assert!(issuer.asked("registration").await.is_empty());
     });
 }
 

@@ -1,16 +1,12 @@
 //! What becomes of tokens between our client and our server: they expire, are renewed, stolen, revoked and found wanting.
 
 use std::future::IntoFuture;
-use std::sync::Arc;
 use std::time::Duration;
 
-use conformance::client::Robot;
-use mcp_client::Client;
-use mcp_client::oauth::OAuth;
 use mcp_server::auth::{Introspection, Issuer as Keys, JwtVerifier};
 use serde_json::json;
 
-use crate::oauth::{Issuer, Protected, SignsIn, run, text, whoami_with};
+use crate::oauth::{Issuer, Protected, SignsIn, introspection, run, text, whoami_with};
 
 fn jwts(issuer: &Issuer) -> Protected {
     Protected::start(issuer, JwtVerifier::discover(&*issuer.name))
@@ -44,15 +40,13 @@ fn an_expired_token_is_renewed_each_time_with_another() {
 #[test]
 fn a_stored_token_that_is_about_to_expire_is_renewed_first() {
     run(async || {
-        // Less than what is left of a stored token when it is renewed.
-        let issuer = Issuer::start(&["--ttl", "25"]);
+        let issuer = Issuer::start(&[]);
         let server = jwts(&issuer);
         let user = SignsIn::to(&server.url);
         let said = user.call("whoami").await;
         let old = user.access_token().await;
-        let oauth = OAuth::sign_in(Robot::default()).store(Arc::clone(&user.store));
-        let later = Client::builder(&server.url).oauth(oauth).build().unwrap();
-        assert_eq!(text(&later, "whoami").await.unwrap(), said);
+        user.nearly_expire().await;
+        assert_eq!(text(&user.another(), "whoami").await.unwrap(), said);
         assert_ne!(user.access_token().await, old);
         assert_eq!(issuer.grants("refresh_token").await.len(), 1);
         // The old one would have done: nothing was refused.
@@ -78,6 +72,60 @@ fn calls_at_once_share_one_sign_in_and_one_renewal() {
             assert_eq!(issuer.asked("registration").await.len(), 1);
             server.expire_tokens(&issuer).await;
         }
+    });
+}
+
+// The second to come would be taken for a thief.
+#[test]
+fn clients_that_share_a_store_share_renewals() {
+    run(async || {
+        let issuer = Issuer::start(&[]);
+        let server = jwts(&issuer);
+        let user = SignsIn::to(&server.url);
+        user.call("whoami").await;
+        let clients = [user.client.clone(), user.another(), user.another()];
+        for renewals in 1..3 {
+            server.expire_tokens(&issuer).await;
+            let calls = clients
+                .clone()
+                .map(|client| tokio::spawn(client.call_tool("whoami", ()).into_future()));
+            for call in calls {
+                call.await.unwrap().unwrap();
+            }
+            assert_eq!(issuer.grants("refresh_token").await.len(), renewals);
+        }
+        assert_eq!(issuer.asked("authorization").await.len(), 1);
+    });
+}
+
+#[test]
+fn a_token_that_cannot_be_renewed() {
+    run(async || {
+        let issuer = Issuer::start(&["--refresh", "never"]);
+        let server = jwts(&issuer);
+        let user = SignsIn::to(&server.url);
+        let said = user.call("whoami").await;
+        assert_eq!(user.stored().await.granted.unwrap().tokens.refresh_token, None);
+        server.expire_tokens(&issuer).await;
+        assert_eq!(user.call("whoami").await, said);
+        let scopes = issuer.asked("authorization").await;
+        let scopes: Vec<_> = scopes.iter().map(|asked| asked.param("scope")).collect();
+        assert_eq!(scopes, ["mcp", "mcp"], "nothing is asked for that is not there");
+    });
+}
+
+#[test]
+fn whoever_has_signed_out_signs_in_again() {
+    run(async || {
+        let issuer = Issuer::start(&[]);
+        let server = jwts(&issuer);
+        let user = SignsIn::to(&server.url);
+        let said = user.call("whoami").await;
+        user.client.sign_out().await.unwrap();
+        assert_eq!(user.stored().await.granted, None);
+        assert_eq!(user.call("whoami").await, said);
+        assert_eq!(issuer.asked("authorization").await.len(), 2);
+        assert_eq!(issuer.asked("registration").await.len(), 1);
     });
 }
 
@@ -153,11 +201,7 @@ fn a_revoked_token_is_refused_when_the_answer_is_old() {
 /// With tokens that only the issuer can say anything about.
 fn opaque(cache_time: Duration) -> (Issuer, Protected) {
     let issuer = Issuer::start(&["--format", "opaque"]);
-    let endpoint = format!("{}/token/introspection", issuer.name);
-    let introspection = Introspection::new(&*issuer.name, endpoint)
-        .credentials("resource-server", "resource-server-secret")
-        .cache_time(cache_time);
-    let server = Protected::start(&issuer, introspection);
+    let server = Protected::start(&issuer, introspection(&issuer).cache_time(cache_time));
     (issuer, server)
 }
 
