@@ -76,7 +76,7 @@ async fn every_request_has_a_proof_of_its_own() {
     for request in &provider.at(MCP)[1..] {
         assert_eq!(request.header("authorization"), Some("DPoP access-1"));
         let checked = proof(&provider, request, Some("access-1"));
-        assert_eq!((checked.thumbprint, checked.nonce), (token.thumbprint.clone(), None));
+        assert_eq!((checked.thumbprint, checked.nonce), (token.thumbprint, None));
         assert!(!ids.contains(&checked.jti));
         ids.push(checked.jti);
     }

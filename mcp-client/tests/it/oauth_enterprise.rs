@@ -7,6 +7,7 @@ use mcp_client::{BoxError, Client};
 use serde_json::{Value, json};
 
 use crate::support::provider::{AS, MCP, PRM, Provider, TOKEN};
+use crate::support::sign_in::Is;
 use crate::support::{call, story};
 
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
@@ -113,73 +114,48 @@ async fn the_enterprise_decides_again_when_a_token_ends() {
     assert_eq!(exchange.param("subject_token").unwrap(), "PHNhbWw-");
 }
 
-/// What an error has to be: at the identity provider or not, what was said, and one thing more.
-type Row = (bool, Option<&'static str>, fn(&OAuthError) -> bool);
+/// What the two answer, whether an error is to be the provider's, its code, and what it is besides.
+type Row = ((&'static str, Value), (&'static str, Value), bool, Option<&'static str>, Is);
+
+fn failures() -> Vec<Row> {
+    let issued = |kind: &str| {
+        ("200 OK", json!({ "issued_token_type": kind, "access_token": "t0ken-of-idp" }))
+    };
+    let refused =
+        |code: &str| ("400 Bad Request", json!({ "error": code, "error_description": "why not" }));
+    let (empty, out) = (("200 OK", json!({})), ("503 Out of order", json!({})));
+    let never = || ("200 OK", json!({}));
+    let is_other: Is = |error| error.to_string().contains("another kind");
+    let is_none: Is = |error| error.to_string().contains("no access token");
+    let access = issued("urn:ietf:params:oauth:token-type:access_token");
+    let unnamed = ("200 OK", json!({ "access_token": "t0ken-of-idp" }));
+    let (grant, denied) = ("invalid_grant", "access_denied");
+    vec![
+        (refused(grant), never(), true, Some(grant), OAuthError::is_invalid_grant),
+        (refused(denied), never(), true, Some(denied), OAuthError::is_denied),
+        (out.clone(), never(), true, None, OAuthError::is_transport),
+        (empty, never(), true, None, is_none),
+        (access, never(), true, None, is_other),
+        (unnamed, never(), true, None, is_other),
+        (issued(ID_JAG), refused(grant), false, Some(grant), OAuthError::is_invalid_grant),
+        (issued(ID_JAG), out, false, None, OAuthError::is_transport),
+    ]
+}
 
 #[tokio::test]
 async fn errors_say_where_it_failed() {
-    let issued = |kind: Value| json!({ "issued_token_type": kind, "access_token": "t0ken-of-idp" });
-    let access = "urn:ietf:params:oauth:token-type:access_token";
-    let error = |code: &str| json!({ "error": code, "error_description": "why not" });
-    let (ok, bad) = ("200 OK", "400 Bad Request");
-    let table: [(&str, Value, &str, Value, Row); 8] = [
-        (
-            bad,
-            error("invalid_grant"),
-            ok,
-            json!({}),
-            (true, Some("invalid_grant"), OAuthError::is_invalid_grant),
-        ),
-        (
-            bad,
-            error("access_denied"),
-            ok,
-            json!({}),
-            (true, Some("access_denied"), OAuthError::is_denied),
-        ),
-        ("503 Out", json!({}), ok, json!({}), (true, None, OAuthError::is_transport)),
-        (
-            ok,
-            json!({}),
-            ok,
-            json!({}),
-            (true, None, |it| it.to_string().contains("no access token")),
-        ),
-        (
-            ok,
-            issued(json!(access)),
-            ok,
-            json!({}),
-            (true, None, |it| it.to_string().contains("another kind")),
-        ),
-        (
-            ok,
-            issued(json!(null)),
-            ok,
-            json!({}),
-            (true, None, |it| it.to_string().contains("another kind")),
-        ),
-        (
-            ok,
-            issued(json!(ID_JAG)),
-            bad,
-            error("invalid_grant"),
-            (false, Some("invalid_grant"), OAuthError::is_invalid_grant),
-        ),
-        (ok, issued(json!(ID_JAG)), "503 Out", json!({}), (false, None, OAuthError::is_transport)),
-    ];
-    for (idp_status, idp_answer, status, answer, (at_idp, code, is)) in table {
+    for (at_idp, at_server, is_idps, code, is) in failures() {
         let world = World::start(ClientId::public("idp"), false, id_token).await;
-        world.idp.on(TOKEN, idp_status, &idp_answer);
-        world.server.on(TOKEN, status, &answer);
+        world.idp.on(TOKEN, at_idp.0, &at_idp.1);
+        world.server.on(TOKEN, at_server.0, &at_server.1);
         let failed = call(&world.client).await.unwrap_err();
         let error = failed.oauth().unwrap();
-        assert_eq!(error.is_identity_provider(), at_idp, "{error:?}");
+        assert_eq!(error.is_identity_provider(), is_idps, "{error:?}");
         let said = error.provider().map(|ProviderError { code, .. }| &**code);
         assert!(said == code && is(error), "{error:?}");
-        let at = if at_idp { &world.idp.origin } else { &world.server.origin };
+        let at = if is_idps { &world.idp.origin } else { &world.server.origin };
         assert!(error.to_string().starts_with(&format!("{at}/token ")), "{error}");
-        assert_eq!(world.server.lines().contains(&TOKEN.to_owned()), !at_idp);
+        assert_eq!(world.server.lines().contains(&TOKEN.to_owned()), !is_idps);
         assert!(!story(&failed).contains("t0ken"));
     }
 }
