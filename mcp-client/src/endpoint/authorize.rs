@@ -12,8 +12,8 @@ use crate::error::Error;
 use crate::limits::Limits;
 use crate::oauth::{Keeper, OAuthError, Tries};
 
-/// Posts `body` with the token there is, and again with a better one, or a better proof, where the server wants that. While a token is got
-/// nobody waits for the server: the idle time stands still, the total goes on.
+/// Posts `body` with the token there is, and again with a better one, or a better proof, where the server wants that.
+/// While a token is got nobody waits for the server: the idle time stands still, the total goes on.
 pub(super) async fn post(
     endpoint: &Endpoint,
     keeper: &Keeper,
@@ -36,12 +36,6 @@ pub(super) async fn post(
         let is_bound = token.as_ref().is_some_and(|token| token.is_bound());
         let gives_nonce = is_bound && keeper.note_nonce(response.headers());
         let wants = Wants::of(&response);
-        // It has not looked at the token yet. RFC 9449, section 9.
-        if gives_nonce && wants == Some(Wants::Token) && !has_nonce && wants_nonce(&response) {
-            has_nonce = true;
-            skip(response.into_body()).await;
-            continue;
-        }
         if let Some(token) = &token
             && wants != Some(Wants::Token)
         {
@@ -52,6 +46,12 @@ pub(super) async fn post(
         else {
             return Ok(response);
         };
+        // It has not looked at the token yet. RFC 9449, section 9.
+        if gives_nonce && wants == Wants::Token && !has_nonce && wants_nonce(&response) {
+            has_nonce = true;
+            skip(response.into_body()).await;
+            continue;
+        }
         let challenges = ours(response.headers());
         let better = match (wants, &token) {
             (Wants::Token, _) => {

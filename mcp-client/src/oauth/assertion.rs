@@ -43,7 +43,7 @@ pub(crate) fn client_assertion(
 
 /// The key that a client signs by. Two are the same whose public halves are.
 #[derive(Clone, Debug)]
-pub(crate) struct ClientKey(pub(crate) SigningKey);
+pub(crate) struct ClientKey(pub(crate) Box<SigningKey>);
 
 impl PartialEq for ClientKey {
     fn eq(&self, other: &Self) -> bool {

@@ -71,7 +71,7 @@ impl ClientId {
     /// knows the public half of `key`; if that has [an id](SigningKey::with_key_id), by this. RFC 7523, section 2.2.
     pub fn signing(id: impl Into<String>, key: SigningKey) -> Self {
         let method = Some(AuthMethod::PrivateKeyJwt);
-        Self { method, key: Some(ClientKey(key)), ..Self::public(id) }
+        Self { method, key: Some(ClientKey(Box::new(key))), ..Self::public(id) }
     }
 
     /// How it proves who it is. Default is what the authorization server prefers of what it says it supports:

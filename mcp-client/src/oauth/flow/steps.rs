@@ -235,7 +235,7 @@ impl Registered {
         let page = self
             .issuer
             .endpoint("authorization_endpoint", metadata.authorization_endpoint.as_deref())?;
-        let terms = self.terms(self.issuer.scopes(wanted))?;
+        let terms = self.terms(&self.issuer.scopes(wanted))?;
         let says_iss = metadata.authorization_response_iss_parameter_supported;
         Pending::start(Start { page, redirect_uri, says_iss, terms })
     }
@@ -247,10 +247,10 @@ impl Registered {
     /// As of [`sign_in`](Self::sign_in), as far as tokens go.
     pub(crate) fn terms_without_user(&self, wanted: &Scopes) -> Result<Terms, OAuthError> {
         let scopes = self.issuer.scopes(wanted);
-        self.terms(scopes.iter().filter(|scope| *scope != OFFLINE).collect())
+        self.terms(&scopes.iter().filter(|scope| *scope != OFFLINE).collect())
     }
 
-    fn terms(&self, scopes: Scopes) -> Result<Terms, OAuthError> {
+    fn terms(&self, scopes: &Scopes) -> Result<Terms, OAuthError> {
         let Identified { resource, issuer, metadata } = &self.issuer;
         let endpoint = metadata.token_endpoint.as_deref();
         Ok(Terms {
