@@ -2,7 +2,7 @@
 //! out is in `peers/README.md`.
 
 use mcp_client::oauth::TokenStore;
-use mcp_server::auth::{Dpop, JwtVerifier};
+use mcp_server::auth::{Dpop, JwtVerifier, NonceKey};
 use serde_json::{Value, json};
 
 use crate::interop::{PYTHON, Sdk, TYPESCRIPT};
@@ -50,11 +50,21 @@ fn our_client_signs_in_again_to_the_python_server() {
 }
 
 #[test]
+fn the_typescript_client_signs_in_to_our_server_without_a_user() {
+    client_without_a_user(&TYPESCRIPT);
+}
+
+#[test]
+fn the_python_client_signs_in_to_our_server_without_a_user() {
+    client_without_a_user(&PYTHON);
+}
+
+#[test]
 fn the_typescript_client_has_its_tokens_bound_at_our_server() {
     run_with(&TYPESCRIPT, async || {
-        let issuer = Issuer::start(&[]);
-        let tokens = JwtVerifier::discover(&*issuer.name);
-        let server = Protected::start(&issuer, Dpop::new(tokens).required());
+        let issuer = Issuer::start(&["--dpop-nonce"]);
+        let tokens = Dpop::new(JwtVerifier::discover(&*issuer.name)).required();
+        let server = Protected::start(&issuer, tokens.nonces(&NonceKey::random().unwrap()));
         let report = report(&TYPESCRIPT, &["--dpop", &server.url]);
         check(&report, &server.url);
         assert_eq!(report["token"]["tokenType"], "DPoP");
@@ -79,6 +89,23 @@ fn client_on_our_server(sdk: &Sdk) {
         assert_eq!(report["token"]["tokenType"], "Bearer");
         let asked = issuer.asked("token").await;
         assert!(asked.iter().all(|asked| asked.param("resource") == server.url));
+    });
+}
+
+fn client_without_a_user(sdk: &Sdk) {
+    run_with(sdk, async || {
+        let known = json!([{
+            "client_id": "machine", "client_secret": "a-secret-of-a-machine-long-enough",
+            "grant_types": ["client_credentials"], "redirect_uris": [], "response_types": [],
+        }]);
+        let issuer = Issuer::start(&["--clients", &known.to_string()]);
+        let server = Protected::start(&issuer, JwtVerifier::discover(&*issuer.name));
+        let machine = ["--machine", "machine:a-secret-of-a-machine-long-enough"];
+        let report =
+            report(sdk, &[&machine[..], &["--issuer", &issuer.name, &server.url]].concat());
+        assert_eq!(report["connected"], true, "{report}");
+        let whoami = json!({ "isError": false, "text": "machine by machine: mcp" });
+        assert_eq!(report["calls"]["whoami"], whoami, "{report}");
     });
 }
 

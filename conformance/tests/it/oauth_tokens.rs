@@ -3,6 +3,7 @@
 use std::future::IntoFuture;
 use std::time::Duration;
 
+use mcp_client::oauth::OAuthError;
 use mcp_server::auth::{Introspection, Issuer as Keys, JwtVerifier};
 use serde_json::json;
 
@@ -275,5 +276,35 @@ fn an_issuer_changes_its_keys_while_the_server_runs() {
         late.call("whoami").await;
         assert_eq!(issuer.grants("refresh_token").await.len(), 2, "those are good no longer");
         assert_eq!(issuer.asked("authorization").await.len(), 3);
+    });
+}
+
+// What cannot be verified is not bad: whoever has it should keep it.
+#[test]
+fn an_issuer_that_is_gone_costs_nobody_a_token() {
+    run(async || {
+        let (issuer, server) = opaque(Duration::ZERO);
+        let user = SignsIn::to(&server.url);
+        user.call("whoami").await;
+        let token = user.access_token().await;
+        drop(issuer);
+        let error = text(&user.client, "whoami").await.unwrap_err();
+        assert_eq!(error.status().unwrap(), 503);
+        assert!(!error.is_auth());
+        assert_eq!(user.access_token().await, token);
+
+        // The keys are known already.
+        let issuer = Issuer::start(&[]);
+        let server = jwts(&issuer);
+        let user = SignsIn::to(&server.url);
+        let said = user.call("whoami").await;
+        let refresh = user.refresh_token().await;
+        drop(issuer);
+        assert_eq!(user.call("whoami").await, said);
+        // It cannot be renewed for now, which is said, and not forgotten.
+        server.clock.go_on(Duration::from_secs(10_000));
+        let error = text(&user.client, "whoami").await.unwrap_err();
+        assert!(!error.oauth().is_some_and(OAuthError::is_invalid_grant), "{error:?}");
+        assert_eq!(user.refresh_token().await, refresh);
     });
 }
