@@ -150,7 +150,8 @@ impl Keeper {
         // One that is bound is got in place of one that is not, and not by renewing that.
         let refused_as_is =
             refused.filter(|token| token.is_bound() || !dpop::is_required(&challenges));
-        if refused_as_is.is_some_and(|token| token.is_fresh()) {
+        // One that had no time to be used says nothing of the server.
+        if refused_as_is.is_some_and(|token| token.is_fresh() && !token.has_expired()) {
             return Err(refused_at_once());
         }
         if let Some(token) =

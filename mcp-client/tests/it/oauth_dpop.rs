@@ -8,6 +8,7 @@ use mcp_client::oauth::{
     AssertionSource, Challenge, ClientId, Credentials, IdentityAssertion, IdentityProvider,
     MemoryStore, OAuth, OAuthError, Scopes, SigningKey, TokenStore,
 };
+use mcp_client::types::SubscriptionFilter;
 use mcp_transport::dpop::{Checked, Expected, check};
 use mcp_transport::jose::Algorithm;
 use serde_json::{Value, json};
@@ -356,4 +357,37 @@ async fn more_scopes_where_tokens_are_bound() {
     let is: Is = OAuthError::is_refused;
     provider.refuse("403 Forbidden", &[wants]);
     assert!(is(call(&client).await.unwrap_err().oauth().unwrap()));
+}
+
+/// What one of them wants to see the other never gets, and a subscription has proofs as calls have.
+#[tokio::test]
+async fn each_origin_has_its_own_nonce() {
+    let (server, issuer) = (provider(&["DPoP"]).await, provider(&[]).await);
+    let elsewhere = json!({ "authorization_servers": [issuer.origin] });
+    server.on(PRM, "200 OK", &server.resource(&elsewhere));
+    let wants = json!({ "error": "use_dpop_nonce" });
+    issuer.once(TOKEN, "400 Bad Request\r\ndpop-nonce: for-issuer", &wants);
+    let client = client(&server, service(&issuer));
+    server.refuse("401 Unauthorized", &[&format!("{NONCE}\r\ndpop-nonce: for-server")]);
+    call(&client).await.unwrap();
+    // It is answered with what is no stream, which is an error once it has been opened.
+    let _ = client.listen(SubscriptionFilter::new().tools()).await;
+    let with = server.at(MCP).into_iter().skip(1);
+    let nonces = with.map(|it| proof(&server, &it, Some("access-1")).nonce).collect::<Vec<_>>();
+    let some = |nonce: &str| Some(nonce.to_owned());
+    assert_eq!(nonces, [None, some("for-server"), some("for-server")]);
+    let nonces = issuer.at(TOKEN).into_iter().map(|it| proof(&issuer, &it, None).nonce);
+    assert_eq!(nonces.collect::<Vec<_>>(), [None, some("for-issuer")]);
+}
+
+/// A call with credentials of its own is not made again for a proof that it has not.
+#[tokio::test]
+async fn a_nonce_for_a_header_of_the_caller() {
+    let provider = provider(&["DPoP"]).await;
+    let client = client(&provider, service(&provider));
+    call(&client).await.unwrap();
+    let count = provider.at(MCP).len();
+    provider.refuse("401 Unauthorized", &[&format!("{NONCE}\r\ndpop-nonce: n")]);
+    let error = client.call_tool("t", ()).header("authorization", "DPoP own").await.unwrap_err();
+    assert_eq!((error.status().unwrap().as_u16(), provider.at(MCP).len()), (401, count + 1));
 }

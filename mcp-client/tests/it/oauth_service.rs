@@ -298,3 +298,15 @@ async fn a_server_that_moves_to_another_issuer_is_followed() {
         assert_eq!(basic, "Basic dGhlcmU6c2VjcmV0LTI=");
     }
 }
+
+/// It is the refusal that counts, and not that the server takes no token which has expired.
+#[tokio::test]
+async fn a_token_that_expires_before_it_is_used() {
+    let (provider, client) = world(secret()).await;
+    tokens(&provider, 1, &json!({ "expires_in": 0 }));
+    client.sign_in().await.unwrap();
+    provider.on(TOKEN, "400 Bad Request", &json!({ "error": "unauthorized_client" }));
+    let error = fails(&client).await;
+    assert!(error.to_string().ends_with("unauthorized_client"), "{error:?}");
+    assert_eq!(provider.at(TOKEN).len(), 2);
+}
