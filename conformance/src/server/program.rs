@@ -37,7 +37,7 @@ pub async fn main(args: impl Iterator<Item = String>) -> Result<(), Box<dyn Erro
         .page_size(options.page_size)
         .response_mode(options.mode);
     if let Some(issuer) = &options.issuer {
-        server = super::protected(server, &format!("http://127.0.0.1:{port}/mcp"), issuer);
+        server = super::scoped::scoped(server, &format!("http://127.0.0.1:{port}/mcp"), issuer);
     }
     let serve = server.build()?.serve_with(listener).drain_time(DRAIN_TIME);
     super::say(format_args!("listening {port}"));
