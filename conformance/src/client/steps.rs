@@ -16,6 +16,8 @@ use tokio::process::Command;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use super::auth::Known;
+
 /// What the suite says.
 #[derive(Deserialize)]
 struct Context {
@@ -23,6 +25,7 @@ struct Context {
     #[serde(default)]
     answers: answers::Answers,
     capabilities: Option<Value>,
+    auth: Option<Known>,
 }
 
 #[derive(Deserialize)]
@@ -58,7 +61,10 @@ pub(super) async fn go_through(
         Client::builder(target)
     };
     let context: Context = serde_json::from_str(context)?;
-    let builder = answers::answering(builder, context.capabilities, context.answers)?;
+    let mut builder = answers::answering(builder, context.capabilities, context.answers)?;
+    if let Some(known) = context.auth {
+        builder = builder.oauth(known.settings());
+    }
     let client = builder.build()?;
     let mut beside = JoinSet::new();
     for (number, step) in context.steps.into_iter().enumerate() {

@@ -7,6 +7,7 @@ mod play;
 mod serve;
 mod trap;
 
+mod auth;
 mod caching;
 mod discover;
 mod elicitation;
@@ -38,4 +39,16 @@ pub(crate) const AREAS: &[&[Check]] = &[
     roots::CHECKS,
     tasks::CHECKS,
     tasks::INPUT_CHECKS,
+    auth::DISCOVERY,
+    auth::METADATA,
+    auth::REGISTRATION,
+    auth::REGISTERED,
+    auth::PKCE,
+    auth::ISSUER,
+    auth::RESOURCE,
+    auth::SCOPE,
+    auth::STEP_UP,
+    auth::TOKEN,
+    auth::REFRESH,
+    auth::MIGRATION,
 ];

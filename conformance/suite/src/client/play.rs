@@ -93,6 +93,8 @@ pub(crate) struct Played {
     pub(crate) left: Vec<(usize, Instant)>,
     /// What the client said of its steps, a line each.
     pub(crate) told: Vec<Value>,
+    /// All that it printed, wherever.
+    pub(crate) said: String,
     /// Its exit code; nothing if it had to be killed.
     pub(crate) exit: Option<i32>,
 }
@@ -151,6 +153,11 @@ impl Witness {
         seen
     }
 
+    /// The requests so far.
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.played.lock().unwrap_or_else(PoisonError::into_inner).requests.clone()
+    }
+
     pub(crate) fn left(&self, number: usize) {
         let mut played = self.played.lock().unwrap_or_else(PoisonError::into_inner);
         played.left.push((number, Instant::now()));
@@ -191,7 +198,7 @@ impl Cx {
         self.play_with(json!({ "steps": steps }), part).await
     }
 
-    /// The same with other things that the client is told.
+    /// The same with other things that the client is told; `{origin}` in them stands for the server's address.
     pub(crate) async fn play_with(
         &self,
         context: Value,
@@ -212,7 +219,7 @@ impl Cx {
         let server = tokio::spawn(async move { serving.accept(listener, is_http).await });
         let ran = self.run_client(&address.to_string(), &context).await;
         server.abort();
-        let (exit, output) = ran?;
+        let (exit, output, complaints) = ran?;
         let mut played =
             std::mem::take(&mut *witness.played.lock().unwrap_or_else(PoisonError::into_inner));
         for seen in &played.requests {
@@ -224,11 +231,16 @@ impl Cx {
         for line in output.lines() {
             self.log.note(&format!("the client says {line}"));
         }
+        played.said = format!("{output}{complaints}");
         Ok(played)
     }
 
     /// Runs the client to its end, or kills it when that takes too long.
-    async fn run_client(&self, address: &str, context: &Value) -> Verdict<(Option<i32>, String)> {
+    async fn run_client(
+        &self,
+        address: &str,
+        context: &Value,
+    ) -> Verdict<(Option<i32>, String, String)> {
         let transport = if self.is_http { "http" } else { "stdio" };
         let target = if self.is_http {
             format!("http://{address}/mcp")
@@ -236,12 +248,13 @@ impl Cx {
             let program = std::env::current_exe().map_err(|error| Stop::skip(error.to_string()))?;
             format!("'{} bridge {address}'", program.display())
         };
+        let context = context.to_string().replace("{origin}", &format!("http://{address}"));
         let spawned = Command::new("sh")
             .args(["-c", &format!("{} {target}", self.command)])
             .env("MCP_CONFORMANCE_SCENARIO", "steps")
             .env("MCP_CONFORMANCE_PROTOCOL_VERSION", crate::wire::message::VERSION)
             .env("MCP_CONFORMANCE_TRANSPORT", transport)
-            .env("MCP_CONFORMANCE_CONTEXT", context.to_string())
+            .env("MCP_CONFORMANCE_CONTEXT", context)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -266,9 +279,10 @@ impl Cx {
             child.wait().await
         };
         let ended = timeout(self.patience * CLIENT_TIMES, reading).await;
-        self.log.note(&String::from_utf8_lossy(&complaints));
+        let complaints = String::from_utf8_lossy(&complaints).into_owned();
+        self.log.note(&complaints);
         let exit = ended.ok().and_then(Result::ok).and_then(|status| status.code());
-        Ok((exit, String::from_utf8_lossy(&output).into_owned()))
+        Ok((exit, String::from_utf8_lossy(&output).into_owned(), complaints))
     }
 }
 

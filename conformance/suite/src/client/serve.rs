@@ -68,10 +68,11 @@ impl Serving {
             while let Some(piece) = requests.piece(&mut framing).await? {
                 body.extend(piece);
             }
+            let is_last = head.get("Connection").is_some_and(|it| it.eq_ignore_ascii_case("close"));
             let seen = self.see(Some(head), body);
             let answer = (self.part)(&seen);
             tokio::select! {
-                goes_on = self.reply(&mut writer, answer) => if !goes_on {
+                goes_on = self.reply(&mut writer, answer) => if !goes_on || is_last {
                     let _ = writer.shutdown().await;
                     return Ok(());
                 },
@@ -111,7 +112,10 @@ impl Serving {
         mut head: String,
         pieces: Vec<Piece>,
     ) -> bool {
-        head.push_str("Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
+        if !head.contains("\r\nContent-Type: ") {
+            head.push_str("Content-Type: text/event-stream\r\n");
+        }
+        head.push_str("Transfer-Encoding: chunked\r\n\r\n");
         if !self.write(writer, head.as_bytes()).await {
             return false;
         }
