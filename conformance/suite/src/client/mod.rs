@@ -51,4 +51,5 @@ pub(crate) const AREAS: &[&[Check]] = &[
     auth::TOKEN,
     auth::REFRESH,
     auth::MIGRATION,
+    auth::MACHINE,
 ];

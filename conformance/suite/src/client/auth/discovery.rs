@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::super::{Answer, Cx};
-use super::trail::{Place, Trail};
+use super::trail::Trail;
+use super::visit::Place;
 use super::world::{WELL_KNOWN, World, signs_in};
 use crate::check::{Check, client_check};
 use crate::verdict::{Stop, Verdict, expect};

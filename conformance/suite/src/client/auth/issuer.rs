@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::Cx;
 use super::params::Params;
-use super::trail::Place;
+use super::visit::Place;
 use super::world::{World, signs_in};
 use crate::check::{Check, client_check};
 use crate::verdict::{Verdict, expect};

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use super::super::answer::Part;
 use super::super::{Answer, Cx};
 use super::discovery::no_documents;
-use super::trail::{Place, Trail};
-use super::world::{Form, World, signs_in};
+use super::trail::Trail;
+use super::visit::{Form, Place};
+use super::world::{World, signs_in};
 use crate::check::{Check, client_check};
 use crate::verdict::{Verdict, expect};
 

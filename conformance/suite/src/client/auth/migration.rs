@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::super::Cx;
 use super::super::asking::call;
-use super::trail::{Place, Trail};
+use super::trail::Trail;
+use super::visit::Place;
 use super::world::{World, signs_in};
 use crate::check::{Check, client_check};
 use crate::verdict::{Verdict, expect};

@@ -1,13 +1,16 @@
 //! Signing in, where a server wants tokens.
 
+mod jws;
 mod params;
 mod state;
 mod stranger;
 mod trail;
+mod visit;
 mod world;
 
 mod discovery;
 mod issuer;
+mod machine;
 mod metadata;
 mod migration;
 mod pkce;
@@ -21,6 +24,7 @@ mod token;
 
 pub(super) use discovery::CHECKS as DISCOVERY;
 pub(super) use issuer::CHECKS as ISSUER;
+pub(super) use machine::CHECKS as MACHINE;
 pub(super) use metadata::CHECKS as METADATA;
 pub(super) use migration::CHECKS as MIGRATION;
 pub(super) use pkce::CHECKS as PKCE;

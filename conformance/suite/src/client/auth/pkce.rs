@@ -8,10 +8,12 @@ use serde_json::json;
 use super::super::Cx;
 use super::super::asking::call;
 use super::step_up::{expired, needs_write};
-use super::trail::{Place, Trail};
+use super::trail::Trail;
+use super::visit::Place;
 use super::world::{World, signs_in};
 use crate::check::{Check, client_check};
 use crate::verdict::{Verdict, expect};
+use crate::wire::json::at;
 
 pub(in super::super) const CHECKS: &[Check] = &[
     client_check!("client-auth-redirect-uri", Http, redirect_uri),
@@ -35,7 +37,8 @@ async fn redirect_uri(cx: Cx) -> Verdict {
     signs_in(&cx).await?;
     for world in [World::new(), super::registration::registering()] {
         let trail = long_life(&cx, world).await?;
-        let registrations = trail.at(Place::Register).map(|seen| &seen.message["redirect_uris"]);
+        let registrations =
+            trail.at(Place::Register).map(|seen| at(&seen.message, "/redirect_uris"));
         let registrations = registrations.collect::<Vec<_>>();
         let forms = trail.exchanges("authorization_code");
         for (asked, form) in trail.authorizations().iter().zip(&forms) {
@@ -104,6 +107,8 @@ async fn state(cx: Cx) -> Verdict {
     absent.play(&cx).await?.dropped_the_answer("an answer without the state")?;
     let other = World::new().callback(|_, said| said.with("state", "another").encode());
     other.play(&cx).await?.dropped_the_answer("an answer with another state")?;
-    let two = World::new().callback(|_, said| said.and("state", "another").encode());
-    two.play(&cx).await?.dropped_the_answer("an answer with two states")
+    let right_first = World::new().callback(|_, said| said.and("state", "another").encode());
+    right_first.play(&cx).await?.dropped_the_answer("an answer with two states")?;
+    let right_last = World::new().callback(|_, said| format!("state=another&{}", said.encode()));
+    right_last.play(&cx).await?.dropped_the_answer("an answer with two states")
 }

@@ -7,7 +7,8 @@ use super::super::{Answer, Cx, Seen};
 use super::params::Params;
 use super::registration::registering;
 use super::step_up::expired;
-use super::trail::{Place, Trail};
+use super::trail::Trail;
+use super::visit::Place;
 use super::world::{World, signs_in};
 use crate::check::{Check, client_check};
 use crate::verdict::{Stop, Verdict, expect};
@@ -18,7 +19,7 @@ pub(in super::super) const CHECKS: &[Check] = &[
 ];
 
 /// A world whose tokens expire after two uses.
-fn expiring(world: World) -> World {
+pub(super) fn expiring(world: World) -> World {
     let world = world.bend(Place::Mcp, |visit| {
         visit.token.as_ref().filter(|token| token.uses >= 2).map(|_| expired(visit.seen))
     });

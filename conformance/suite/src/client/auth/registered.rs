@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::super::{Cx, Seen};
 use super::params::{Params, decoded};
-use super::trail::Place;
+use super::visit::Place;
 use super::world::{World, signs_in};
 use crate::check::{Check, client_check};
 use crate::verdict::{Verdict, expect};

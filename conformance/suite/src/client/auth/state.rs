@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::trail::Place;
+use super::visit::Place;
 
 /// What was given out, and what became of it.
 #[derive(Default)]
@@ -24,8 +24,6 @@ pub(super) struct Token {
     /// The path of its issuer.
     pub(super) issuer: String,
     pub(super) scope: String,
-    /// Its number among the tokens, from 0.
-    pub(super) number: usize,
     /// How many requests were served that came with it.
     pub(super) uses: usize,
 }
@@ -92,7 +90,6 @@ impl State {
             text: text.clone(),
             issuer: issuer.to_owned(),
             scope: scope.to_owned(),
-            number: self.tokens.len(),
             uses: 0,
         };
         self.tokens.insert(text.clone(), token);
@@ -100,8 +97,8 @@ impl State {
             "access_token": text, "token_type": "Bearer", "expires_in": 3600,
             "refresh_token": refresh,
         });
-        if !scope.is_empty() {
-            granted["scope"] = scope.into();
+        if let Some(members) = granted.as_object_mut().filter(|_| !scope.is_empty()) {
+            members.insert("scope".to_owned(), scope.into());
         }
         granted
     }

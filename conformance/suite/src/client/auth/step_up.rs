@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::asking::call;
 use super::super::{Answer, Cx, Seen};
 use super::scope::scopes;
-use super::trail::Place;
+use super::visit::Place;
 use super::world::{WELL_KNOWN, World, signs_in};
 use crate::check::{Check, client_check};
 use crate::verdict::Verdict;

@@ -7,7 +7,7 @@ use super::super::{Answer, Cx, Seen};
 use super::pkce::long_life;
 use super::registration::registering;
 use super::stranger::Stranger;
-use super::trail::Place;
+use super::visit::Place;
 use super::world::{World, signs_in};
 use crate::check::{Check, client_check};
 use crate::verdict::{Verdict, expect};

@@ -4,53 +4,9 @@ use std::ops::Deref;
 
 use super::super::{Played, Seen};
 use super::params::Params;
+use super::visit::{Place, path};
 use crate::verdict::{Stop, Verdict, expect};
 use crate::wire::json::{cut, shown};
-
-/// Where a request goes, by its path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Place {
-    /// The server.
-    Mcp,
-    /// Its metadata.
-    Resource,
-    /// The metadata of an issuer.
-    Issuer,
-    Register,
-    Authorize,
-    Token,
-    Elsewhere,
-}
-
-impl Place {
-    pub(super) fn of(seen: &Seen) -> Self {
-        let path = path(seen);
-        let ends = [
-            ("/register", Self::Register),
-            ("/authorize", Self::Authorize),
-            ("/token", Self::Token),
-        ];
-        if path == "/mcp" {
-            Self::Mcp
-        } else if path.contains("/oauth-protected-resource") || path.starts_with("/custom/") {
-            Self::Resource
-        } else if path.contains("/.well-known/") {
-            Self::Issuer
-        } else {
-            let found = ends.into_iter().find(|(end, _)| path.ends_with(end));
-            found.map_or(Self::Elsewhere, |(_, place)| place)
-        }
-    }
-
-    /// The path of the issuer whose endpoint it is.
-    pub(super) fn issuer(seen: &Seen) -> &str {
-        path(seen).rsplit_once('/').map_or("", |(issuer, _)| issuer)
-    }
-}
-
-fn path(seen: &Seen) -> &str {
-    seen.target().split('?').next().unwrap_or_default()
-}
 
 /// What was seen.
 pub(super) struct Trail(Played);

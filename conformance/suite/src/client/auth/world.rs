@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 use super::super::asking::{call, with};
 use super::super::{Answer, Cx, Seen, good};
 use super::params::Params;
-use super::state::{State, Token};
-use super::trail::{Place, Trail};
+use super::state::State;
+use super::trail::Trail;
+use super::visit::{Form, Place, Visit};
 use crate::verdict::{Stop, Verdict};
+use crate::wire::json::at;
 
 /// How everybody behaves. It makes no mistakes unless a check bends it.
 ///
@@ -39,45 +41,6 @@ pub(super) struct World {
 type Bend = Arc<dyn Fn(&Visit<'_>) -> Option<Answer> + Send + Sync>;
 /// The query with which the user comes back.
 type Callback = Arc<dyn Fn(&Visit<'_>, Params) -> String + Send + Sync>;
-
-/// Where an issuer has its metadata.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    OAuth,
-    OpenId,
-    /// Behind the issuer's path.
-    OpenIdBehind,
-}
-
-impl Form {
-    /// The path, for an issuer of this path.
-    pub(super) fn path(self, issuer: &str) -> String {
-        match self {
-            Self::OAuth => format!("/.well-known/oauth-authorization-server{issuer}"),
-            Self::OpenId => format!("/.well-known/openid-configuration{issuer}"),
-            Self::OpenIdBehind => format!("{issuer}/.well-known/openid-configuration"),
-        }
-    }
-}
-
-/// A request, and what is known of it.
-pub(super) struct Visit<'a> {
-    pub(super) seen: &'a Seen,
-    pub(super) place: Place,
-    /// How many came to this place before.
-    pub(super) turn: usize,
-    /// The path of the issuer whose place it is.
-    pub(super) issuer: &'a str,
-    /// The token that it came with, if that is good.
-    pub(super) token: Option<Token>,
-}
-
-impl Visit<'_> {
-    /// The issuer whose place it is.
-    pub(super) fn issuer_url(&self) -> String {
-        format!("{}{}", self.seen.origin, self.issuer)
-    }
-}
 
 impl World {
     pub(super) fn new() -> Self {
@@ -146,7 +109,7 @@ impl World {
 
     /// Members of the issuers' metadata.
     pub(super) fn metadata(mut self, members: Value) -> Self {
-        self.metadata = and(self.metadata, members);
+        self.metadata = and(&self.metadata, &members);
         self
     }
 
@@ -207,12 +170,11 @@ impl World {
         let place = Place::of(seen);
         let visit = Visit {
             seen,
-            place,
             turn: state.visit(place),
             issuer: Place::issuer(seen),
             token: state.token(seen.header("Authorization")),
         };
-        let bends = self.bends.iter().filter(|(at, _)| *at == place);
+        let bends = self.bends.iter().filter(|(bent, _)| *bent == place);
         if let Some(answer) = bends.rev().find_map(|(_, bend)| bend(&visit)) {
             return answer;
         }
@@ -268,13 +230,13 @@ impl World {
     }
 
     fn issuer_metadata(&self, seen: &Seen, issuer: &str) -> Answer {
-        let at = |path: &str| format!("{{origin}}{issuer}{path}");
+        let here = |path: &str| format!("{{origin}}{issuer}{path}");
         let members = json!({
-            "issuer": at(""),
-            "authorization_endpoint": at("/authorize"),
-            "token_endpoint": at("/token"),
-            "registration_endpoint": at("/register"),
-            "jwks_uri": at("/jwks"),
+            "issuer": here(""),
+            "authorization_endpoint": here("/authorize"),
+            "token_endpoint": here("/token"),
+            "registration_endpoint": here("/register"),
+            "jwks_uri": here("/jwks"),
             "response_types_supported": ["code"],
             "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": ["ES256"],
@@ -294,7 +256,7 @@ impl World {
         if let Some(state) = asked.get("state") {
             said = said.and("state", state);
         }
-        if self.metadata["authorization_response_iss_parameter_supported"] == true {
+        if at(&self.metadata, "/authorization_response_iss_parameter_supported") == true {
             said = said.and("iss", &visit.issuer_url());
         }
         let query = match &self.callback {
@@ -333,22 +295,18 @@ pub(super) async fn signs_in(cx: &Cx) -> Verdict {
 
 fn registered(state: &mut State, visit: &Visit<'_>) -> Answer {
     let (id, secret) = state.client(visit.issuer);
-    let mut answer = and(visit.seen.message.clone(), json!({ "client_id": id }));
-    if visit.seen.message["token_endpoint_auth_method"] != "none" {
-        answer = and(answer, json!({ "client_secret": secret, "client_secret_expires_at": 0 }));
+    let mut answer = and(&visit.seen.message, &json!({ "client_id": id }));
+    if at(&visit.seen.message, "/token_endpoint_auth_method") != "none" {
+        answer = and(&answer, &json!({ "client_secret": secret, "client_secret_expires_at": 0 }));
     }
     Answer::json(answer).status(201)
 }
 
 /// All members of both, also those that are null.
-fn and(mut members: Value, more: Value) -> Value {
-    if !members.is_object() {
-        members = json!({});
-    }
-    for (name, value) in more.as_object().into_iter().flatten() {
-        members[name] = value.clone();
-    }
-    members
+fn and(members: &Value, more: &Value) -> Value {
+    let mut all = members.as_object().cloned().unwrap_or_default();
+    all.extend(more.as_object().cloned().unwrap_or_default());
+    Value::Object(all)
 }
 
 fn filled(value: &Value, seen: &Seen) -> Value {
