@@ -70,7 +70,7 @@ const SERVICE: &str = "client_credentials";
 async fn jwt(cx: Cx) -> Verdict {
     let key = Key::new()?;
     let told = json!({
-        "grant": SERVICE, "issuer": "{origin}", "client_id": "service",
+        "grant": "client-credentials", "issuer": "{origin}", "client_id": "service",
         "private_key_pem": key.pem, "signing_algorithm": "ES256",
     });
     let world = expiring(closed(&["private_key_jwt", "client_secret_basic"])).told(told);
@@ -114,7 +114,7 @@ async fn secret(cx: Cx) -> Verdict {
     let (id, secret) = ("service:1", "a%b+c d\u{e4}");
     for method in ["client_secret_basic", "client_secret_post"] {
         let told = json!({
-            "grant": SERVICE, "issuer": "{origin}", "client_id": id, "client_secret": secret,
+            "grant": "client-credentials", "issuer": "{origin}", "client_id": id, "client_secret": secret,
         });
         let trail = closed(&[method]).told(told).play(&cx).await?;
         let requests = requests(&trail, SERVICE, "client credentials")?;
@@ -142,7 +142,7 @@ async fn enterprise(cx: &Cx) -> Verdict<(Trail, String, String)> {
     let id_token = unsigned(&claims);
     let grant = unsigned(&json!({ "iss": "https://idp.example", "jti": "grant" }));
     let told = json!({
-        "grant": "enterprise", "issuer": "{origin}/as",
+        "grant": "enterprise-managed-authorization", "issuer": "{origin}/as",
         "client_id": "app:at server", "client_secret": "a%b+c d",
         "idp_issuer": "{origin}/idp", "idp_token_endpoint": "{origin}/idp/token",
         "idp_client_id": "app", "idp_id_token": id_token,
