@@ -1,6 +1,7 @@
 //! What the program `everything-client` does: one scenario of the official suite.
 
 mod auth;
+mod auth_extensions;
 mod headers;
 mod input;
 mod robot;
@@ -26,7 +27,11 @@ pub async fn run(scenario: &str, url: &str) -> Result<(), Box<dyn Error>> {
     }
     let builder = input::answering(Client::builder(url));
     let client = if scenario.starts_with("auth/") {
-        builder.oauth(auth::settings()?).build()?
+        let oauth = match auth_extensions::settings(scenario, url).await? {
+            Some(oauth) => oauth,
+            None => auth::settings()?,
+        };
+        builder.oauth(oauth).build()?
     } else {
         builder.build()?
     };

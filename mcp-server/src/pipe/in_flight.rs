@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Wake, Waker, ready};
 
-use mcp_types::{CancelledParams, Notification, NotificationMessage, RequestId, notification};
+use mcp_types::RequestId;
 
 use crate::limits::Limits;
 use crate::permit::Permit;
 use crate::rejection::Reason;
 use crate::reply::{Framing, Source};
+use crate::subscription;
 
 #[derive(Default)]
 pub(super) struct InFlight {
@@ -89,7 +90,10 @@ impl InFlight {
                 }
                 Poll::Ready(Some(Err(_))) => {
                     self.remove(&bell.id);
-                    return Poll::Ready(broken_off(&bell.id));
+                    // Of a subscription, since nothing else is broken off here.
+                    let mut frame = Vec::new();
+                    Framing::Lines.write(&mut frame, &subscription::cancellation(&bell.id));
+                    return Poll::Ready(frame);
                 }
             }
         }
@@ -98,17 +102,6 @@ impl InFlight {
 
 fn is_listen(source: &Source) -> bool {
     matches!(source, Source::Listen(_))
-}
-
-/// What tells a client that a subscription has ended without its result, since there is no stream of its own that
-/// could break off. Nothing else is broken off here. Specification: Cancellation.
-fn broken_off(id: &RequestId) -> Vec<u8> {
-    let params = CancelledParams::new(id.clone());
-    let message = NotificationMessage::new(notification::Cancelled::METHOD, params);
-    let mut frame = Vec::new();
-    // An id always encodes.
-    Framing::Lines.write(&mut frame, &serde_json::to_vec(&message).unwrap_or_default());
-    frame
 }
 
 /// Wakes the connection and tells it which request it is about.

@@ -10,12 +10,13 @@ use std::task::{Context, Poll};
 
 use mcp_transport::json::Object;
 use mcp_types::notification::{
-    PromptListChanged, ResourceListChanged, ResourceUpdated, SubscriptionsAcknowledged,
+    Cancelled, PromptListChanged, ResourceListChanged, ResourceUpdated, SubscriptionsAcknowledged,
     ToolListChanged,
 };
 use mcp_types::{
-    AcknowledgedParams, EmptyNotificationParams, ListenResult, Notification, NotificationMessage,
-    NotificationMeta, Outcome, RequestId, ResourceUpdatedParams, SubscriptionFilter,
+    AcknowledgedParams, CancelledParams, EmptyNotificationParams, ListenResult, Notification,
+    NotificationMessage, NotificationMeta, Outcome, RequestId, ResourceUpdatedParams,
+    SubscriptionFilter,
 };
 #[cfg(feature = "auth")]
 use tokio::time::Sleep;
@@ -141,6 +142,9 @@ impl Subscription {
             framing.write(out, &self.notification(*note));
         }
         if notes.last {
+            if framing == Framing::Lines {
+                framing.write(out, &cancellation(&self.id));
+            }
             self.result().write_frame(out, framing);
         }
     }
@@ -186,6 +190,12 @@ impl fmt::Debug for Subscription {
 fn expiry(shared: &Shared, parts: &RequestParts) -> Option<Pin<Box<Sleep>>> {
     let left = shared.auth.as_ref()?.left(parts.extensions.get()?)?;
     Some(Box::pin(tokio::time::sleep(left.min(crate::limits::FOR_EVER))))
+}
+
+/// What says that the subscription `id` is over, on streams that do not end with it. Specification: Cancellation; the
+/// schema's `CancelledNotification` has it for stdio alone.
+pub(crate) fn cancellation(id: &RequestId) -> Vec<u8> {
+    encode::<Cancelled>(CancelledParams { meta: meta(id), ..CancelledParams::new(id.clone()) })
 }
 
 fn acknowledgment(id: &RequestId, granted: &SubscriptionFilter) -> Vec<u8> {

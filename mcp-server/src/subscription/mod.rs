@@ -17,7 +17,7 @@ use mcp_types::SubscriptionFilter;
 
 pub use bus::{Bus, Change, Feed, LocalBus};
 pub(crate) use hub::{Group, Hub, Subscriber};
-pub(crate) use listen::{Subscription, open, wanted};
+pub(crate) use listen::{Subscription, cancellation, open, wanted};
 pub use notify::Notify;
 
 use crate::limits::Limits;

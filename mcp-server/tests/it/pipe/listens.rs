@@ -32,7 +32,18 @@ async fn listen(pipe: &mut Lines, id: &str, notifications: Value) {
     );
 }
 
-fn is_end_of(message: &Value, id: &Value) -> bool {
+/// A subscription over a stream that goes on is cancelled, and then has its result. Specification: Cancellation;
+/// Subscriptions, Graceful Closure.
+fn is_end_of([cancelled, result]: [&Value; 2], id: &Value) -> bool {
+    *cancelled == cancellation(id) && is_result_of(result, id)
+}
+
+fn cancellation(id: &Value) -> Value {
+    let params = json!({ "_meta": of(id), "requestId": id });
+    json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params })
+}
+
+fn is_result_of(message: &Value, id: &Value) -> bool {
     message["id"] == *id
         && message["result"]["resultType"] == "complete"
         && message["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == *id
@@ -66,10 +77,12 @@ async fn subscriptions_share_the_stream() {
     pipe.is_quiet().await;
 
     pipe.end().await;
-    let mut ended = pipe.rest().await;
-    ended.sort_by_key(ToString::to_string);
-    assert_eq!(ended.len(), 2);
-    assert!(is_end_of(&ended[0], &json!("7")) && is_end_of(&ended[1], &json!("ü")), "{ended:?}");
+    let ended = pipe.rest().await;
+    assert_eq!(ended.len(), 4);
+    for id in [json!("7"), json!("ü")] {
+        let at = ended.iter().position(|it| *it == cancellation(&id)).expect("it is cancelled");
+        assert!(is_result_of(&ended[at + 1], &id), "{ended:?}");
+    }
     pipe.ended().await.unwrap();
 }
 
@@ -93,7 +106,7 @@ async fn a_handler_tells_those_who_listen() {
     assert_eq!(other.message().await, tools_changed(&json!(1)));
     // The end of one connection is none of the other's.
     pipe.end().await;
-    assert!(is_end_of(&pipe.message().await, &json!(1)));
+    assert!(is_end_of([&pipe.message().await, &pipe.message().await], &json!(1)));
     other.is_quiet().await;
 }
 
@@ -107,7 +120,7 @@ async fn what_is_not_granted_ends_at_once() {
     )
     .await;
     assert_eq!(pipe.message().await["params"]["notifications"], json!({}));
-    assert!(is_end_of(&pipe.message().await, &json!(1)));
+    assert!(is_end_of([&pipe.message().await, &pipe.message().await], &json!(1)));
     pipe.send("1", "subscriptions/listen", json!({ "notifications": [] })).await;
     assert_eq!(error(&pipe.message().await), (-32602, Some(&json!(1))));
 }
@@ -155,9 +168,7 @@ async fn a_client_that_does_not_read_loses_its_subscription() {
     assert_eq!(pipe.message().await["id"], 3);
     let mut heard = [pipe.message().await, pipe.message().await];
     heard.sort_by_key(|message| message["method"].as_str().map(str::to_owned));
-    let cancelled = json!({ "requestId": 2 });
-    assert_eq!(heard[0]["method"], "notifications/cancelled");
-    assert_eq!(heard[0]["params"], cancelled);
+    assert_eq!(heard[0], cancellation(&json!(2)));
     assert_eq!(heard[1], tools_changed(&json!(1)));
     pipe.is_quiet().await;
     listen(&mut pipe, "2", json!({ "resourceSubscriptions": uris })).await;
@@ -178,6 +189,6 @@ async fn a_signal_ends_subscriptions() {
     go.ring();
     let rest = pipe.rest().await;
     assert_eq!(rest[0], tools_changed(&json!(1)));
-    assert!(is_end_of(&rest[1], &json!(1)) && rest.len() == 2, "{rest:?}");
+    assert!(is_end_of([&rest[1], &rest[2]], &json!(1)) && rest.len() == 3, "{rest:?}");
     pipe.ended().await.unwrap();
 }
