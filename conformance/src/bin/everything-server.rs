@@ -1,20 +1,21 @@
 //! The server that the official suite and the clients of other SDKs are let loose on.
 //!
-//!     everything-server [--port N] [--until-eof]
-//!     everything-server --stdio
+//!     everything-server [--port N] [--until-eof] [--page-size N]
+//!     everything-server --stdio [--page-size N]
 //!
-//! Serves `/mcp` on 127.0.0.1, on a free port unless one is given, and prints `listening PORT`. With
-//! `--until-eof` it ends when its standard input does, so that it cannot outlive the process that started it. With
-//! `--stdio` it serves the process that started it over standard input and output, until SIGTERM at the latest. The
-//! tool `end` ends it as well.
+//! Serves `/mcp` on 127.0.0.1, on a free port unless one is given, and prints `listening PORT`, until SIGTERM. With
+//! `--until-eof` it ends when its standard input does instead, so that it cannot outlive the process that started it.
+//! With `--stdio` it serves the process that started it over standard input and output, until SIGTERM at the latest.
+//! The tool `end` ends it as well. Lists have pages of 100 unless told otherwise.
 
 use std::error::Error;
-use std::future::{Future, pending};
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 use std::{env, io, thread};
 
 use conformance::server;
+use mcp_server::ServerBuilder;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, oneshot};
 
@@ -23,16 +24,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse(env::args().skip(1))?;
     let end = Arc::new(Notify::new());
     if options.stdio {
-        let server = server::over_stdio(Arc::clone(&end))?;
+        let server = server::over_stdio(Arc::clone(&end), options.page_size)?;
         return Ok(server.serve_stdio().shutdown_on(either(terminated()?, end)).await?);
     }
     let listener = TcpListener::bind(("127.0.0.1", options.port)).await?;
     server::say(format_args!("listening {}", listener.local_addr()?.port()));
-    let serve = server::everything(Arc::clone(&end))?.serve_with(listener).drain_time(DRAIN_TIME);
+    let server = server::everything(Arc::clone(&end), options.page_size)?;
+    let serve = server.serve_with(listener).drain_time(DRAIN_TIME);
     if options.until_eof {
         serve.shutdown_on(either(end_of_input(), end)).await?;
     } else {
-        serve.shutdown_on(either(pending(), end)).await?;
+        serve.shutdown_on(either(terminated()?, end)).await?;
     }
     Ok(())
 }
@@ -48,11 +50,13 @@ struct Options {
     port: u16,
     until_eof: bool,
     stdio: bool,
+    page_size: usize,
 }
 
 impl Options {
     fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut options = Self { port: 0, until_eof: false, stdio: false };
+        let mut options =
+            Self { port: 0, until_eof: false, stdio: false, page_size: ServerBuilder::PAGE_SIZE };
         while let Some(arg) = args.next() {
             match &*arg {
                 "--until-eof" => options.until_eof = true,
@@ -61,7 +65,11 @@ impl Options {
                     let port = args.next().and_then(|port| port.parse().ok());
                     options.port = port.ok_or("--port needs a number up to 65535")?;
                 }
-                _ => return Err(format!("{arg} is none of --port, --until-eof and --stdio")),
+                "--page-size" => {
+                    let entries = args.next().and_then(|entries| entries.parse().ok());
+                    options.page_size = entries.ok_or("--page-size needs a number")?;
+                }
+                _ => return Err(format!("{arg} is no option")),
             }
         }
         Ok(options)
@@ -80,7 +88,7 @@ fn terminated() -> io::Result<impl Future<Output = ()>> {
 
 #[cfg(not(unix))]
 fn terminated() -> io::Result<impl Future<Output = ()>> {
-    Ok(pending())
+    Ok(std::future::pending())
 }
 
 // A thread of its own: the runtime would wait for one of its own at the end, and so for the input.

@@ -4,6 +4,8 @@ mod input;
 mod peer;
 mod prompts;
 mod resources;
+mod slow;
+mod suite;
 mod tools;
 
 use std::fmt;
@@ -13,16 +15,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_server::types::CacheScope;
-use mcp_server::{Announces, BuildError, Server, Tool};
+use mcp_server::{Announces, BuildError, Key, KeyRing, Server, Tool};
 use tokio::sync::Notify;
 
 /// The server with everything that the official suite and the clients of other SDKs look for. It notifies `end` when
-/// a client wants to see how a shutdown ends its subscriptions.
+/// a client wants to see how a shutdown ends its subscriptions. Its lists have pages of `page_size`.
 ///
 /// # Errors
 /// None that its definitions do not cause themselves.
-pub fn everything(end: Arc<Notify>) -> Result<Server, BuildError> {
-    with([], end)
+pub fn everything(end: Arc<Notify>, page_size: usize) -> Result<Server, BuildError> {
+    with([], end, page_size)
 }
 
 /// The same for the process that started this one, which can ask for its id, to kill it, and have it start a process
@@ -30,7 +32,7 @@ pub fn everything(end: Arc<Notify>) -> Result<Server, BuildError> {
 ///
 /// # Errors
 /// None that its definitions do not cause themselves.
-pub fn over_stdio(end: Arc<Notify>) -> Result<Server, BuildError> {
+pub fn over_stdio(end: Arc<Notify>, page_size: usize) -> Result<Server, BuildError> {
     let more = [
         Tool::new("pid", async || std::process::id().to_string()),
         Tool::new("child", async || {
@@ -38,19 +40,25 @@ pub fn over_stdio(end: Arc<Notify>) -> Result<Server, BuildError> {
             status.map(|status| status.to_string())
         }),
     ];
-    with(more, end)
+    with(more, end, page_size)
 }
 
-fn with<const N: usize>(more: [Tool; N], end: Arc<Notify>) -> Result<Server, BuildError> {
+fn with<const N: usize>(
+    more: [Tool; N],
+    end: Arc<Notify>,
+    page_size: usize,
+) -> Result<Server, BuildError> {
     let server = Server::builder("everything-server", env!("CARGO_PKG_VERSION"));
     let server = resources::add_to(prompts::add_to(server))
         .tools(tools::all())
         .tools(more)
         .tools(input::tools())
         .prompt(input::prompt());
-    peer::add_to(server, end)
+    peer::add_to(slow::add_to(suite::add_to(server)), end)
+        .page_size(page_size)
         .announces(Announces::new().tools().prompts().resources().resource_updates())
         .list_cache(FRESH, CacheScope::Public)
+        .state_keys(KeyRing::new(Key::new(KEY)))
         .build()
 }
 
@@ -63,3 +71,6 @@ pub fn say(line: impl fmt::Display) {
 
 /// The lists change in name only, and the suite looks for a hint about caching.
 const FRESH: Duration = Duration::from_mins(1);
+
+/// All processes take the states of each other. What is secret here is nothing.
+const KEY: &[u8; 32] = b"the key of all servers like this";

@@ -10,11 +10,12 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::check::{self, Check};
+use crate::client::Manners;
 use crate::expected::Expected;
 use crate::report::{self, Form, Report};
 use crate::requirement::{Level, Table};
 use crate::run::{self, Pace, Tested};
-use crate::server::Target;
+use crate::server::{Endpoint, Target, Ways};
 
 /// Tests a server or a client of the Model Context Protocol against revision 2026-07-28.
 ///
@@ -46,6 +47,8 @@ enum What {
     Bridge {
         /// Where the playing server is.
         address: String,
+        #[command(flatten)]
+        manners: Manners,
     },
 }
 
@@ -60,6 +63,21 @@ struct ServerArgs {
     /// A header for every request, such as "Authorization: Bearer secret".
     #[arg(long = "header")]
     headers: Vec<String>,
+    /// Speaks HTTP/2, without having asked unless it is over TLS. Checks of the bytes of HTTP/1.1 are skipped.
+    #[arg(long, conflicts_with = "command")]
+    http2: bool,
+    /// A file of root certificates, PEM, to trust in place of the system's.
+    #[arg(long, conflicts_with = "command")]
+    ca: Option<PathBuf>,
+    /// The server is public, and pages of every origin may use it.
+    #[arg(long, conflicts_with = "command")]
+    any_origin: bool,
+    /// A header in place of the one above for requests of another user, who must not go on where the first has begun.
+    #[arg(long = "other-header", conflicts_with = "command")]
+    other_headers: Vec<String>,
+    /// A shell command that asks the server to end, such as "kill -TERM 4711": the last thing that happens to it.
+    #[arg(long, conflicts_with = "command")]
+    stop: Option<String>,
     #[command(flatten)]
     common: Common,
 }
@@ -157,14 +175,12 @@ async fn carry_out(what: What) -> Result<ExitCode, String> {
     let table = Table::load();
     match what {
         What::Server(args) => {
-            let headers = args.headers.iter().map(|header| {
-                let parts =
-                    header.split_once(':').ok_or_else(|| format!("{header:?} is no header"))?;
-                Ok((parts.0.trim().to_owned(), parts.1.trim().to_owned()))
-            });
-            let headers = headers.collect::<Result<Vec<_>, String>>()?;
+            let headers = headers_of(&args.headers)?;
+            let other = headers_of(&args.other_headers)?;
+            let ServerArgs { http2, ca, any_origin, stop, .. } = args;
+            let ways = Ways { http2, any_origin, ca, other, stop };
             let target = match (args.url, args.command) {
-                (Some(url), _) => Target::url(&url, headers)?,
+                (Some(url), _) => Target::Http(Endpoint::new(&url, headers, ways)?),
                 (None, command) => Target::Command(command.unwrap_or_default()),
             };
             let is_http = matches!(target, Target::Http { .. });
@@ -184,11 +200,20 @@ async fn carry_out(what: What) -> Result<ExitCode, String> {
             print(&told)
         }
         What::Coverage => print(&report::coverage(&table)),
-        What::Bridge { address } => {
-            crate::client::bridge(&address).await.map_err(|error| error.to_string())?;
-            Ok(ExitCode::SUCCESS)
+        What::Bridge { address, manners } => {
+            let ended = crate::client::bridge(&address, &manners).await;
+            Ok(ExitCode::from(ended.map_err(|error| error.to_string())?))
         }
     }
+}
+
+/// Headers as they are given, name and value.
+fn headers_of(given: &[String]) -> Result<Vec<(String, String)>, String> {
+    let pairs = given.iter().map(|header| {
+        let parts = header.split_once(':').ok_or_else(|| format!("{header:?} is no header"))?;
+        Ok((parts.0.trim().to_owned(), parts.1.trim().to_owned()))
+    });
+    pairs.collect()
 }
 
 async fn test(

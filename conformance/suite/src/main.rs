@@ -8,6 +8,7 @@ mod report;
 mod requirement;
 mod run;
 mod server;
+mod shape;
 mod verdict;
 mod wire;
 

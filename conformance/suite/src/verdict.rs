@@ -1,5 +1,6 @@
 //! What comes of a check.
 
+use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -29,6 +30,14 @@ impl Stop {
         Self::Skip(why.into())
     }
 
+    /// The same, with a name for what it is about.
+    pub(crate) fn of(self, what: impl Display) -> Self {
+        match self {
+            Self::Fail { expected, seen } => Self::fail(format!("{what}: {expected}"), seen),
+            skip @ Self::Skip(_) => skip,
+        }
+    }
+
     /// There is no answer to look at.
     pub(crate) fn lost(seen: impl Into<String>) -> Self {
         Self::fail("an answer", seen)
@@ -36,6 +45,17 @@ impl Stop {
 
     pub(crate) fn silent(patience: Duration) -> Self {
         Self::lost(format!("nothing for {patience:?}"))
+    }
+}
+
+/// Names what a verdict is about, where a check tries several variants.
+pub(crate) trait Of {
+    fn of(self, what: impl Display) -> Self;
+}
+
+impl<T> Of for Verdict<T> {
+    fn of(self, what: impl Display) -> Self {
+        self.map_err(|stop| stop.of(what))
     }
 }
 

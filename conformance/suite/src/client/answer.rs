@@ -30,6 +30,10 @@ pub(crate) enum Content {
     Stream(Vec<Part>),
     /// Nothing: an empty body.
     Nothing,
+    /// No answer for as long as the client waits.
+    Silence,
+    /// Everything that goes over the connection, head and all, which is closed behind it; for HTTP alone.
+    Wire(Vec<Part>),
     /// No answer, and over HTTP the connection is closed.
     Close,
 }
@@ -45,8 +49,12 @@ pub(crate) enum Part {
     Until(Arc<Notify>),
     /// Goes on for as long as the client stays.
     Hold,
+    /// The same bytes so many times.
+    Repeat(Vec<u8>, usize),
     /// The connection breaks off, without the end that the framing has.
     Break,
+    /// The same by a reset.
+    Reset,
 }
 
 impl Answer {
@@ -69,6 +77,16 @@ impl Answer {
         Self::of(Content::Stream(parts.into_iter().collect()))
     }
 
+    /// What goes over a connection, byte by byte.
+    pub(crate) fn wire(parts: impl IntoIterator<Item = Part>) -> Self {
+        Self::of(Content::Wire(parts.into_iter().collect()))
+    }
+
+    /// A stream of these messages.
+    pub(crate) fn messages(messages: impl IntoIterator<Item = Value>) -> Self {
+        Self::stream(messages.into_iter().map(Part::Message))
+    }
+
     /// The response to `seen` with this result.
     pub(crate) fn result(seen: &Seen, result: Value) -> Self {
         Self::json(response(seen, result))
@@ -87,6 +105,11 @@ impl Answer {
     /// 202, as for a notification.
     pub(crate) fn accepted() -> Self {
         Self::of(Content::Nothing).status(202)
+    }
+
+    /// No answer, and the connection stays open.
+    pub(crate) fn silence() -> Self {
+        Self::of(Content::Silence)
     }
 
     /// No answer.

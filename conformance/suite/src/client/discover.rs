@@ -41,6 +41,15 @@ async fn server_info_neutral(cx: Cx) -> Verdict {
         json!({ "name": "github-mcp-server", "version": "0.4.0" }),
         json!({ "name": "mcp-conformance", "version": "99.0", "legacy": true, "quirks": ["x"] }),
     ];
+    does_the_same(&cx, infos).await
+}
+
+/// The client does the same with servers that say this of themselves; null says nothing.
+pub(super) async fn does_the_same(
+    cx: &Cx,
+    infos: impl IntoIterator<Item = Value> + Send,
+) -> Verdict {
+    let infos = infos.into_iter().collect::<Vec<_>>();
     let mut usual = None;
     for info in infos {
         let told = info.clone();
@@ -58,7 +67,11 @@ async fn server_info_neutral(cx: Cx) -> Verdict {
             None => usual = Some(did),
             Some(usual) => {
                 let expected = format!("the same with any server: {}", usual.join(", "));
-                expect(*usual == did, expected, format!("{} with {info}", did.join(", ")))?;
+                expect(
+                    *usual == did,
+                    expected,
+                    format!("{} with {}", did.join(", "), shown(&info)),
+                )?;
             }
         }
     }

@@ -4,10 +4,12 @@ mod answer;
 mod asking;
 mod bridge;
 mod play;
+mod script;
 mod serve;
 mod trap;
 
 mod auth;
+mod base;
 mod caching;
 mod discover;
 mod elicitation;
@@ -20,13 +22,18 @@ mod tasks;
 mod tools;
 
 pub(crate) use answer::{Answer, good, result_of};
-pub(crate) use bridge::bridge;
+pub(crate) use bridge::{Manners, bridge};
 pub(crate) use play::{Cx, Played, Seen};
 
 use crate::check::Check;
 
 /// The checks, area by area.
 pub(crate) const AREAS: &[&[Check]] = &[
+    base::RPC_CHECKS,
+    base::RESULT_CHECKS,
+    base::META_CHECKS,
+    base::SCHEMA_CHECKS,
+    base::VERSION_CHECKS,
     discover::CHECKS,
     schema::CHECKS,
     tools::CHECKS,

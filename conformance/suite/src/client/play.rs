@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::net::TcpListener;
 use tokio::process::Command;
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 use super::answer::Answer;
@@ -20,6 +21,8 @@ use crate::wire::{Head, Log, Noted, Record};
 pub(crate) struct Cx {
     command: Arc<str>,
     is_http: bool,
+    /// How the process behaves that a client starts as its server; see [`super::bridge`].
+    bridge: &'static str,
     pub(crate) log: Log,
     /// What all checks have seen so far; over HTTP the heads are those of requests.
     pub(crate) record: Record,
@@ -36,6 +39,8 @@ pub(crate) struct Seen {
     pub(crate) body: Vec<u8>,
     /// The same, decoded; null if it is no JSON.
     pub(crate) message: Value,
+    /// The number of the connection that it came over, from 0; of lines each belongs to a process of its own.
+    pub(crate) connection: usize,
     /// Its number among all requests, from 0.
     pub(crate) number: usize,
     /// Its number among those of the same method, from 0.
@@ -77,6 +82,12 @@ impl Seen {
         line.split(' ').nth(1).unwrap_or_default()
     }
 
+    /// Whether the client means the server by it, and neither the bridge nor those who give tokens.
+    fn is_for_server(&self) -> bool {
+        let path = self.target().split('?').next().unwrap_or_default();
+        matches!(path, "" | "/mcp") && self.method() != super::bridge::BYE
+    }
+
     /// The HTTP method; empty over other transports.
     pub(crate) fn http_method(&self) -> &str {
         let line = self.head.as_ref().map_or("", |head| &head.line);
@@ -97,6 +108,8 @@ pub(crate) struct Played {
     pub(crate) said: String,
     /// Its exit code; nothing if it had to be killed.
     pub(crate) exit: Option<i32>,
+    /// How many of the processes that it started as servers were running a second after its end.
+    pub(crate) survivors: usize,
 }
 
 impl Played {
@@ -141,6 +154,8 @@ impl Played {
 #[derive(Default)]
 pub(crate) struct Witness {
     played: Mutex<Played>,
+    /// How many processes of a server are running.
+    running: watch::Sender<usize>,
 }
 
 impl Witness {
@@ -162,6 +177,22 @@ impl Witness {
         let mut played = self.played.lock().unwrap_or_else(PoisonError::into_inner);
         played.left.push((number, Instant::now()));
     }
+
+    pub(crate) fn opened(&self) {
+        self.running.send_modify(|running| *running += 1);
+    }
+
+    pub(crate) fn closed(&self) {
+        self.running.send_modify(|running| *running -= 1);
+    }
+
+    /// How many processes are left after a second, if it takes that long.
+    async fn survivors(&self) -> usize {
+        let mut running = self.running.subscribe();
+        let _ = timeout(GRACE, running.wait_for(|running| *running == 0)).await;
+        let left = *running.borrow();
+        left
+    }
 }
 
 /// The part of a server.
@@ -177,6 +208,7 @@ impl Cx {
         Self {
             command,
             is_http,
+            bridge: "",
             log: Log::default(),
             record,
             warnings: Warnings::default(),
@@ -187,6 +219,11 @@ impl Cx {
     /// Whether the client is to speak HTTP.
     pub(crate) fn is_http(&self) -> bool {
         self.is_http
+    }
+
+    /// The same with a server whose process behaves as these options say.
+    pub(crate) fn bridged(&self, options: &'static str) -> Self {
+        Self { bridge: options, ..self.clone() }
     }
 
     /// Has the client go through `steps` with a server that answers as `part` says, and waits for it to end.
@@ -218,15 +255,17 @@ impl Cx {
         let is_http = self.is_http;
         let server = tokio::spawn(async move { serving.accept(listener, is_http).await });
         let ran = self.run_client(&address.to_string(), &context).await;
+        let survivors = witness.survivors().await;
         server.abort();
         let (exit, output, complaints) = ran?;
         let mut played =
             std::mem::take(&mut *witness.played.lock().unwrap_or_else(PoisonError::into_inner));
-        for seen in &played.requests {
+        for seen in played.requests.iter().filter(|seen| seen.is_for_server()) {
             let (method, head) = (seen.method().to_owned(), seen.head.clone());
             self.record.add(Noted { method, head, message: seen.message.clone() });
         }
         played.exit = exit;
+        played.survivors = survivors;
         played.told = output.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         for line in output.lines() {
             self.log.note(&format!("the client says {line}"));
@@ -246,7 +285,7 @@ impl Cx {
             format!("http://{address}/mcp")
         } else {
             let program = std::env::current_exe().map_err(|error| Stop::skip(error.to_string()))?;
-            format!("'{} bridge {address}'", program.display())
+            super::bridge::target(&program, address, self.bridge)
         };
         let context = context.to_string().replace("{origin}", &format!("http://{address}"));
         let spawned = Command::new("sh")
@@ -262,29 +301,52 @@ impl Cx {
             .spawn();
         let mut child =
             spawned.map_err(|error| Stop::lost(format!("the client does not start: {error}")))?;
-        let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
-        let (mut output, mut complaints) = (Vec::new(), Vec::new());
-        let reading = async {
-            let out = async {
-                if let Some(stdout) = &mut stdout {
-                    let _ = stdout.read_to_end(&mut output).await;
-                }
-            };
-            let err = async {
-                if let Some(stderr) = &mut stderr {
-                    let _ = stderr.read_to_end(&mut complaints).await;
-                }
-            };
-            tokio::join!(out, err);
-            child.wait().await
-        };
-        let ended = timeout(self.patience * CLIENT_TIMES, reading).await;
-        let complaints = String::from_utf8_lossy(&complaints).into_owned();
+        let output = Gathered::from(child.stdout.take());
+        let complaints = Gathered::from(child.stderr.take());
+        let ended = timeout(self.patience * CLIENT_TIMES, child.wait()).await;
+        // A server that lives on may have inherited the streams.
+        let _ = timeout(GRACE, async { tokio::join!(output.end(), complaints.end()) }).await;
+        let complaints = complaints.text();
         self.log.note(&complaints);
         let exit = ended.ok().and_then(Result::ok).and_then(|status| status.code());
-        Ok((exit, String::from_utf8_lossy(&output).into_owned(), complaints))
+        Ok((exit, output.text(), complaints))
     }
 }
 
+/// What was read of a stream so far.
+struct Gathered {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    is_over: watch::Receiver<bool>,
+}
+
+impl Gathered {
+    fn from(stream: Option<impl AsyncRead + Send + Unpin + 'static>) -> Self {
+        let (bytes, (over, is_over)) = (Arc::<Mutex<Vec<u8>>>::default(), watch::channel(false));
+        let filled = Arc::clone(&bytes);
+        tokio::spawn(async move {
+            let mut buffer = [0; 16 * 1024];
+            if let Some(mut stream) = stream {
+                while let Ok(length @ 1..) = stream.read(&mut buffer).await {
+                    let read = buffer.iter().take(length);
+                    filled.lock().unwrap_or_else(PoisonError::into_inner).extend(read);
+                }
+            }
+            over.send_replace(true);
+        });
+        Self { bytes, is_over }
+    }
+
+    async fn end(&self) {
+        let _ = self.is_over.clone().wait_for(|is_over| *is_over).await;
+    }
+
+    fn text(&self) -> String {
+        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+/// What is waited for once the client has ended: the rest of its output, and the end of its servers.
+const GRACE: Duration = Duration::from_secs(1);
 /// A client has that many times the patience for a single answer.
 const CLIENT_TIMES: u32 = 4;

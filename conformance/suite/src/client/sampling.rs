@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::asking::{asker, asks, call, declared_everywhere, sample, weather};
 use super::{Cx, Played, good};
 use crate::check::{Check, client_check};
+use crate::shape;
 use crate::verdict::{Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
-use crate::wire::shape;
 
 pub(super) const CHECKS: &[Check] = &[
     client_check!("client-sampling-declared", Both, declared),
@@ -53,7 +53,7 @@ async fn result_shape(cx: Cx) -> Verdict {
     let played = cx.play(json!([call("ask")]), part).await?;
     played.needs("/sampling")?;
     let answer = played.answered("message")?;
-    shape::message(answer)
+    shape::input(answer, "sampling/createMessage")
         .map_err(|wrong| Stop::fail(format!("a sampled message: {wrong}"), shown(answer)))?;
     let is_model = at(answer, "/role") == "assistant";
     cx.warnings.unless(is_model, "a message of the assistant", shown(answer));

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::asking::{asks, call, roots, sample, tick, visit};
 use super::{Answer, Cx, Played, Seen, good};
 use crate::check::{Check, client_check};
+use crate::shape;
 use crate::verdict::{Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
-use crate::wire::message::{META_CAPABILITIES, META_VERSION};
-use crate::wire::shape;
+use crate::wire::message::{META_CAPABILITIES, META_VERSION, VERSION};
 
 pub(super) const CHECKS: &[Check] = &[
     client_check!("client-features-request-meta", Both, request_meta),
@@ -17,7 +17,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Has the client do a bit of everything.
-async fn everything(cx: &Cx) -> Verdict<Played> {
+pub(super) async fn everything(cx: &Cx) -> Verdict<Played> {
     let name = json!({ "name": "item", "value": "a" });
     let steps = json!([
         { "do": "server/discover" },
@@ -40,9 +40,16 @@ async fn everything(cx: &Cx) -> Verdict<Played> {
 fn inquisitive(seen: &Seen) -> Answer {
     match (seen.method(), seen.name()) {
         ("tools/call", "ask") if !seen.is_retry() => asks(seen, questions(seen)),
+        ("prompts/list", _) if seen.turn == 0 => unsupported(seen, json!([VERSION])),
         ("tools/call", "never") => Answer::stream([super::answer::Part::Hold]),
         _ => good(seen),
     }
+}
+
+/// The version is refused; these are supported.
+pub(super) fn unsupported(seen: &Seen, supported: Value) -> Answer {
+    let data = json!({ "supported": supported, "requested": seen.meta(META_VERSION) });
+    Answer::error(seen, -32022, "Unsupported protocol version", data)
 }
 
 fn questions(seen: &Seen) -> Value {

@@ -32,24 +32,32 @@ impl Serving {
     /// Serves until it is aborted.
     pub(super) async fn accept(self, listener: TcpListener, is_http: bool) {
         let mut tasks = tokio::task::JoinSet::new();
+        let mut connection = 0;
         while let Ok((stream, _)) = listener.accept().await {
             let serving = self.clone();
             let _ = stream.set_nodelay(true);
             if is_http {
-                tasks.spawn(async move { drop(serving.http(stream).await) });
+                tasks.spawn(async move { drop(serving.http(stream, connection).await) });
             } else {
-                tasks.spawn(async move { serving.lines(stream).await });
+                self.witness.opened();
+                tasks.spawn(async move {
+                    let witness = Arc::clone(&serving.witness);
+                    serving.lines(stream, connection).await;
+                    witness.closed();
+                });
             }
+            connection += 1;
         }
     }
 
-    fn see(&self, head: Option<Head>, body: Vec<u8>) -> Seen {
+    fn see(&self, head: Option<Head>, body: Vec<u8>, connection: usize) -> Seen {
         let message = serde_json::from_slice::<Value>(&body).unwrap_or_default();
         let origin = self.origin.clone();
         self.witness.add(Seen {
             head,
             body,
             message,
+            connection,
             number: 0,
             turn: 0,
             at: Instant::now(),
@@ -58,7 +66,7 @@ impl Serving {
     }
 
     /// All requests of one connection.
-    async fn http(self, stream: TcpStream) -> Verdict {
+    async fn http(self, stream: TcpStream, connection: usize) -> Verdict {
         let (reader, mut writer) = stream.into_split();
         let mut requests = Connection::over(Box::new(join(reader, sink())), &self.log, PATIENCE);
         loop {
@@ -69,7 +77,7 @@ impl Serving {
                 body.extend(piece);
             }
             let is_last = head.get("Connection").is_some_and(|it| it.eq_ignore_ascii_case("close"));
-            let seen = self.see(Some(head), body);
+            let seen = self.see(Some(head), body, connection);
             let answer = (self.part)(&seen);
             tokio::select! {
                 goes_on = self.reply(&mut writer, answer) => if !goes_on || is_last {
@@ -94,53 +102,63 @@ impl Serving {
         }
         let (media_type, body) = match answer.content {
             Content::Close => return false,
+            Content::Silence => std::future::pending().await,
             Content::Nothing => (String::new(), Vec::new()),
             Content::Json(value) => ("application/json".to_owned(), value.to_string().into_bytes()),
             Content::Bytes(media_type, bytes) => (media_type, bytes),
-            Content::Stream(pieces) => return self.stream(writer, head, pieces).await,
+            Content::Stream(pieces) => {
+                head.push_str("Content-Type: text/event-stream\r\n");
+                head.push_str("Transfer-Encoding: chunked\r\n\r\n");
+                return self.write(writer, head.as_bytes()).await
+                    && self.pieces(writer, pieces, chunk).await
+                    && self.write(writer, b"0\r\n\r\n").await;
+            }
+            Content::Wire(pieces) => {
+                self.pieces(writer, pieces, |bytes| bytes).await;
+                return false;
+            }
         };
         if !media_type.is_empty() {
             head.push_str(&format!("Content-Type: {media_type}\r\n"));
         }
-        head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
+        if answer.status != 204 {
+            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
+        head.push_str("\r\n");
         self.write(writer, head.as_bytes()).await && self.write(writer, &body).await
     }
 
-    async fn stream(
+    /// Writes the pieces of a stream, each as `framed` has it; whether the connection goes on.
+    async fn pieces(
         &self,
         writer: &mut OwnedWriteHalf,
-        mut head: String,
         pieces: Vec<Piece>,
+        framed: fn(Vec<u8>) -> Vec<u8>,
     ) -> bool {
-        if !head.contains("\r\nContent-Type: ") {
-            head.push_str("Content-Type: text/event-stream\r\n");
-        }
-        head.push_str("Transfer-Encoding: chunked\r\n\r\n");
-        if !self.write(writer, head.as_bytes()).await {
-            return false;
-        }
         for piece in pieces {
-            let bytes = match piece {
-                Piece::Message(message) => format!("data: {message}\n\n").into_bytes(),
-                Piece::Raw(bytes) => bytes,
-                Piece::Pause(time) => {
-                    sleep(time).await;
-                    continue;
-                }
-                Piece::Until(told) => {
-                    told.notified().await;
-                    continue;
-                }
+            let (bytes, times) = match piece {
+                Piece::Message(message) => (format!("data: {message}\n\n").into_bytes(), 1),
+                Piece::Raw(bytes) => (bytes, 1),
+                Piece::Repeat(bytes, times) => (bytes, times),
                 Piece::Hold => std::future::pending().await,
                 Piece::Break => return false,
+                Piece::Reset => {
+                    let _ = writer.as_ref().set_zero_linger();
+                    return false;
+                }
+                other => {
+                    pause(other).await;
+                    continue;
+                }
             };
-            let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
-            chunk.extend(bytes.into_iter().chain(*b"\r\n"));
-            if !self.write(writer, &chunk).await {
-                return false;
+            let bytes = framed(bytes);
+            for _ in 0..times {
+                if !self.write(writer, &bytes).await {
+                    return false;
+                }
             }
         }
-        self.write(writer, b"0\r\n\r\n").await
+        true
     }
 
     async fn write(&self, writer: &mut OwnedWriteHalf, bytes: &[u8]) -> bool {
@@ -149,14 +167,14 @@ impl Serving {
     }
 
     /// A client that speaks in lines, through the bridge.
-    async fn lines(self, stream: TcpStream) {
+    async fn lines(self, stream: TcpStream, connection: usize) {
         let (reader, writer) = stream.into_split();
         let writer = Arc::new(Mutex::new(writer));
         let mut lines = BufReader::new(reader).split(b'\n');
         let mut tasks = tokio::task::JoinSet::new();
         while let Ok(Some(line)) = lines.next_segment().await {
             self.log.seen(&line);
-            let seen = self.see(None, line);
+            let seen = self.see(None, line, connection);
             let answer = (self.part)(&seen);
             let (serving, writer) = (self.clone(), Arc::clone(&writer));
             tasks.spawn(async move { serving.reply_in_lines(&writer, answer).await });
@@ -170,34 +188,47 @@ impl Serving {
 
     async fn reply_in_lines(&self, writer: &Mutex<OwnedWriteHalf>, answer: Answer) {
         let pieces = match answer.content {
-            Content::Close => {
-                let _ = writer.lock().await.shutdown().await;
-                return;
-            }
-            Content::Nothing => return,
+            Content::Close => vec![Piece::Break],
+            Content::Nothing | Content::Silence => return,
             Content::Json(value) => vec![Piece::Message(value)],
             Content::Bytes(_, bytes) => vec![Piece::Raw(bytes)],
-            Content::Stream(pieces) => pieces,
+            Content::Stream(pieces) | Content::Wire(pieces) => pieces,
         };
         for piece in pieces {
-            let bytes = match piece {
-                Piece::Message(message) => format!("{message}\n").into_bytes(),
-                Piece::Raw(bytes) => bytes,
-                Piece::Pause(time) => {
-                    sleep(time).await;
-                    continue;
-                }
-                Piece::Until(told) => {
-                    told.notified().await;
-                    continue;
-                }
+            let (bytes, times) = match piece {
+                Piece::Message(message) => (format!("{message}\n").into_bytes(), 1),
+                Piece::Raw(bytes) => (bytes, 1),
+                Piece::Repeat(bytes, times) => (bytes, times),
                 Piece::Hold => return,
-                Piece::Break => {
+                Piece::Break | Piece::Reset => {
                     let _ = writer.lock().await.shutdown().await;
                     return;
                 }
+                other => {
+                    pause(other).await;
+                    continue;
+                }
             };
-            self.write(&mut *writer.lock().await, &bytes).await;
+            for _ in 0..times {
+                if !self.write(&mut *writer.lock().await, &bytes).await {
+                    return;
+                }
+            }
         }
+    }
+}
+
+fn chunk(bytes: Vec<u8>) -> Vec<u8> {
+    let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
+    chunk.extend(bytes.into_iter().chain(*b"\r\n"));
+    chunk
+}
+
+/// Waits as a piece says.
+async fn pause(piece: Piece) {
+    match piece {
+        Piece::Pause(time) => sleep(time).await,
+        Piece::Until(told) => told.notified().await,
+        _ => {}
     }
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::endpoint::Endpoint;
 use crate::verdict::{Stop, Verdict, Warnings};
+use crate::wire::h2::{self, H2};
 use crate::wire::http::Connection;
 use crate::wire::json::at;
 use crate::wire::line::Process;
@@ -15,37 +17,9 @@ use crate::wire::{Log, Message, Open, Post, Record, Reply};
 /// How the server is reached.
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
-    /// Over HTTP.
-    Http {
-        /// Host and port, as the requests name them.
-        authority: String,
-        /// Host and port, as they are connected to.
-        address: String,
-        /// Path and query.
-        path: String,
-        /// Headers for every request, such as credentials.
-        headers: Vec<(String, String)>,
-    },
+    Http(Endpoint),
     /// By a shell command that starts it.
     Command(String),
-}
-
-impl Target {
-    /// The target of a URL.
-    ///
-    /// # Errors
-    /// Says what is wrong with it.
-    pub(crate) fn url(url: &str, headers: Vec<(String, String)>) -> Result<Self, String> {
-        let rest = url.strip_prefix("http://").ok_or("only http:// URLs can be tested")?;
-        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-        if authority.is_empty() {
-            return Err("the URL has no host".to_owned());
-        }
-        let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
-        let address = if has_port { authority.to_owned() } else { format!("{authority}:80") };
-        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        Ok(Self::Http { authority: authority.to_owned(), address, path, headers })
-    }
 }
 
 /// What a server says of itself, found out once before all checks.
@@ -70,6 +44,7 @@ pub(crate) struct Cx {
     pub(crate) warnings: Warnings,
     pub(crate) patience: Duration,
     last_id: Arc<AtomicI64>,
+    is_other: bool,
 }
 
 /// Pages of a list that are read to find out what a server offers.
@@ -91,6 +66,20 @@ impl Cx {
             warnings: Warnings::default(),
             patience,
             last_id,
+            is_other: false,
+        }
+    }
+
+    /// The same for another user.
+    ///
+    /// # Errors
+    /// The check is skipped if there is none.
+    pub(crate) fn as_other(&self) -> Verdict<Self> {
+        match &*self.target {
+            Target::Http(endpoint) if !endpoint.ways.other.is_empty() => {
+                Ok(Self { is_other: true, ..self.clone() })
+            }
+            _ => Err(Stop::skip("there is no other user; --other-header names one")),
         }
     }
 
@@ -136,9 +125,9 @@ impl Cx {
     /// # Errors
     /// The check is skipped over other transports.
     pub(crate) fn post(&self, message: &Message) -> Verdict<Post> {
-        let Target::Http { authority, path, headers, .. } = &*self.target else {
-            return Err(Stop::skip("it is about HTTP"));
-        };
+        let endpoint = self.endpoint()?;
+        let Endpoint { authority, path, .. } = endpoint;
+        let headers = endpoint.headers(self.is_other);
         let post = Post::of(message, authority, path);
         Ok(headers.iter().fold(post, |post, (name, value)| post.set(name, value.as_bytes())))
     }
@@ -150,18 +139,54 @@ impl Cx {
 
     /// Sends an HTTP request on a connection of its own, and reads on as the check wants.
     pub(crate) async fn open_post(&self, post: &Post, id: &Value) -> Verdict<Open> {
-        let mut connection = self.connect().await?;
-        connection.send(&post.encode()).await?;
-        let head = connection.head().await?;
-        Ok(Open::http(connection, head, id.clone()).recorded("", &self.record))
+        let open = if self.is_http2() {
+            let scheme = self.endpoint()?.scheme();
+            Open::http2(self.connect_h2().await?.send(post, scheme).await?, id.clone())
+        } else {
+            let mut connection = self.connect().await?;
+            connection.send(&post.encode()).await?;
+            let head = connection.final_head().await?;
+            Open::http(connection, head, id.clone())
+        };
+        Ok(open.recorded("", &self.record))
     }
 
-    /// A connection to the server, for bytes of any kind.
+    /// A connection to the server, for bytes of HTTP/1.1 of any kind.
     pub(crate) async fn connect(&self) -> Verdict<Connection> {
-        let Target::Http { address, .. } = &*self.target else {
-            return Err(Stop::skip("it is about HTTP"));
-        };
-        Connection::open(address, &self.log, self.patience).await
+        if self.is_http2() {
+            return Err(Stop::skip("it is about the bytes of HTTP/1.1"));
+        }
+        let io = self.endpoint()?.connect(false, self.patience).await?;
+        Ok(Connection::over(io, &self.log, self.patience))
+    }
+
+    /// A connection that speaks HTTP/2, whether or not the rest of the run does.
+    pub(crate) async fn connect_h2(&self) -> Verdict<H2> {
+        let io = self.endpoint()?.connect(true, self.patience).await?;
+        H2::over(io, &self.log, self.patience).await
+    }
+
+    /// Where the server is, over HTTP.
+    pub(crate) fn endpoint(&self) -> Verdict<&Endpoint> {
+        match &*self.target {
+            Target::Http(endpoint) => Ok(endpoint),
+            Target::Command(_) => Err(Stop::skip("it is about HTTP")),
+        }
+    }
+
+    /// The same for a server elsewhere.
+    pub(crate) fn of_endpoint(&self, endpoint: Endpoint) -> Self {
+        Self { target: Arc::new(Target::Http(endpoint)), ..self.clone() }
+    }
+
+    /// Whether the run speaks HTTP/2 alone.
+    pub(crate) fn is_http2(&self) -> bool {
+        matches!(&*self.target, Target::Http(endpoint) if endpoint.ways.http2)
+    }
+
+    /// Whether the HTTP that is spoken can carry this request as it is.
+    pub(crate) fn carries(&self, post: &Post) -> bool {
+        !self.is_http2() || h2::framed(post, "http").is_ok()
     }
 
     /// The server as a process, for lines of any kind.
@@ -183,16 +208,22 @@ impl Cx {
         made(at(tool, "/inputSchema"))
     }
 
-    /// The name of a tool that can be called without arguments.
+    /// The name of a tool that can be called without arguments and without harm.
     pub(crate) fn simple_tool(&self) -> Verdict<String> {
-        let is_simple =
-            |tool: &&Value| at(tool, "/inputSchema/required").as_array().is_none_or(Vec::is_empty);
+        let is_simple = |tool: &&Value| {
+            at(tool, "/annotations/readOnlyHint") == true
+                && at(tool, "/inputSchema/required").as_array().is_none_or(Vec::is_empty)
+                && !tool.to_string().contains("x-mcp-header")
+        };
         let tools = &self.offer.tools;
         let known = tools.iter().find(|tool| at(tool, "/name") == "test_simple_text");
         let found = known.or_else(|| tools.iter().find(is_simple));
         let name = found.and_then(|tool| at(tool, "/name").as_str());
-        name.map(str::to_owned)
-            .ok_or_else(|| Stop::skip("the server has no tool that takes no arguments"))
+        name.map(str::to_owned).ok_or_else(|| {
+            Stop::skip(
+                "the server has no test_simple_text, and no read-only tool that takes no arguments",
+            )
+        })
     }
 
     /// Goes on if the server declares this capability, as a path such as `/tools/listChanged`.
@@ -248,7 +279,7 @@ impl Cx {
 }
 
 /// A value that a schema takes: its default, its first choice, or the least of its type.
-fn made(schema: &Value) -> Value {
+pub(super) fn made(schema: &Value) -> Value {
     let given = schema.get("default").or_else(|| schema.get("const"));
     if let Some(value) = given.or_else(|| schema.get("enum")?.get(0)) {
         return value.clone();
@@ -266,32 +297,6 @@ fn made(schema: &Value) -> Value {
             let members = names
                 .map(|name| (name.to_owned(), made(at(schema, &format!("/properties/{name}")))));
             Value::Object(members.collect())
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn urls() {
-        let table = [
-            ("http://h", "h", "h:80", "/"),
-            ("http://h:8080/mcp?t=1", "h:8080", "h:8080", "/mcp?t=1"),
-            ("http://[::1]/x", "[::1]", "[::1]:80", "/x"),
-            ("http://[::1]:9?q", "[::1]:9", "[::1]:9", "/?q"),
-        ];
-        for (url, authority, address, path) in table {
-            let Target::Http { authority: a, address: b, path: c, .. } =
-                Target::url(url, Vec::new()).unwrap()
-            else {
-                panic!("{url} is HTTP");
-            };
-            assert_eq!((&*a, &*b, &*c), (authority, address, path), "{url}");
-        }
-        for url in ["", "h", "ftp://h", "http://", "http:///x"] {
-            assert!(Target::url(url, Vec::new()).is_err(), "{url}");
         }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::h2;
 use super::http::{BODY, Connection, Framing, Head};
 use super::json::{at, shown};
 use super::line::Process;
@@ -27,6 +28,36 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
+    /// Reads a whole reply from a connection that is used again.
+    pub(crate) async fn read(connection: &mut Connection) -> Verdict<Self> {
+        let head = connection.final_head().await?;
+        let mut framing = Connection::framing(&head);
+        let mut body = Vec::new();
+        while let Some(piece) = connection.piece(&mut framing).await? {
+            body.extend(piece);
+            expect(body.len() <= BODY, "an end", format!("more than {BODY} bytes"))?;
+        }
+        let mut reply = Self { head: Some(head), body, ..Self::default() };
+        reply.take_messages();
+        Ok(reply)
+    }
+
+    /// Whether nothing more can be sent on the connection it came over.
+    pub(crate) fn closes(&self) -> bool {
+        let connection = self.head.as_ref().and_then(|head| head.get("Connection"));
+        connection.is_some_and(|it| it.to_ascii_lowercase().contains("close"))
+    }
+
+    fn take_messages(&mut self) {
+        if self.head.as_ref().is_some_and(|head| head.media_type() == "text/event-stream") {
+            self.events = Events::default().push(&self.body);
+            let data = self.events.iter().flat_map(|event| serde_json::from_str(&event.data));
+            self.messages = data.collect();
+        } else {
+            self.messages = serde_json::from_slice(&self.body).into_iter().collect();
+        }
+    }
+
     /// The HTTP status, or nothing over other transports.
     pub(crate) fn status(&self) -> Option<u16> {
         self.head.as_ref().map(Head::status)
@@ -111,15 +142,45 @@ pub(crate) struct Open {
     events: Vec<Event>,
 }
 
+/// What replies come over.
+pub(crate) enum Below {
+    Connection(Connection),
+    Process(Box<Process>),
+}
+
 enum Source {
-    Http { connection: Connection, framing: Framing, events: Events },
+    Http { body: Body, events: Events },
     Lines(Process),
+}
+
+/// A body that is being read.
+enum Body {
+    Http1(Connection, Framing),
+    Http2(h2::Stream),
+}
+
+impl Body {
+    async fn piece(&mut self) -> Verdict<Option<Vec<u8>>> {
+        match self {
+            Self::Http1(connection, framing) => connection.piece(framing).await,
+            Self::Http2(stream) => stream.piece().await,
+        }
+    }
 }
 
 impl Open {
     pub(crate) fn http(connection: Connection, head: Head, id: Value) -> Self {
         let framing = Connection::framing(&head);
-        let source = Source::Http { connection, framing, events: Events::default() };
+        Self::of(Body::Http1(connection, framing), head, id)
+    }
+
+    pub(crate) fn http2(stream: h2::Stream, id: Value) -> Self {
+        let head = stream.head.clone();
+        Self::of(Body::Http2(stream), head, id)
+    }
+
+    fn of(body: Body, head: Head, id: Value) -> Self {
+        let source = Source::Http { body, events: Events::default() };
         Self {
             head: Some(head),
             id,
@@ -149,7 +210,10 @@ impl Open {
 
     fn note(&self, message: &Value) {
         if let Some((method, record)) = &self.record {
-            let (method, head) = (method.clone(), self.head.clone());
+            // Over lines there may be responses to what was sent beside.
+            let is_foreign = message.get("id").is_some_and(|id| *id != self.id);
+            let method = if is_foreign { String::new() } else { method.clone() };
+            let head = self.head.clone();
             record.add(Noted { method, head, message: message.clone() });
         }
     }
@@ -170,8 +234,8 @@ impl Open {
             }
             match &mut self.source {
                 Source::Lines(process) => return process.next().await,
-                Source::Http { connection, framing, events } => {
-                    let Some(piece) = connection.piece(framing).await? else {
+                Source::Http { body, events } => {
+                    let Some(piece) = body.piece().await? else {
                         return Ok(None);
                     };
                     for event in events.push(&piece) {
@@ -181,6 +245,21 @@ impl Open {
                 }
             }
         }
+    }
+
+    /// The next event, whatever it carries; nothing at the end, or if there is no stream.
+    pub(crate) async fn event(&mut self) -> Verdict<Option<Event>> {
+        let is_stream = |head: &Head| head.media_type() == "text/event-stream";
+        let Source::Http { body, events } = &mut self.source else { return Ok(None) };
+        if !self.head.as_ref().is_some_and(is_stream) {
+            return Ok(None);
+        }
+        while let Some(piece) = body.piece().await? {
+            if let Some(event) = events.push(&piece).into_iter().next() {
+                return Ok(Some(event));
+            }
+        }
+        Ok(None)
     }
 
     /// The next message, which has to be there.
@@ -211,6 +290,24 @@ impl Open {
 
     /// Reads to the response, or to the end of the body.
     pub(crate) async fn finish(mut self) -> Verdict<Reply> {
+        self.read_out().await
+    }
+
+    /// The connection or the process below, on which to go on after the end of the reply; nothing if it is used up.
+    pub(crate) fn into_below(self) -> Option<Below> {
+        match self.source {
+            Source::Lines(process) => Some(Below::Process(Box::new(process))),
+            Source::Http { body: Body::Http1(connection, Framing::Length(0)), .. } => {
+                let closes = self.head.as_ref().and_then(|head| head.get("Connection"));
+                let closes = closes.is_some_and(|it| it.eq_ignore_ascii_case("close"));
+                (!closes).then_some(Below::Connection(connection))
+            }
+            Source::Http { .. } => None,
+        }
+    }
+
+    /// As [`finish`](Self::finish), without giving up what is below.
+    pub(crate) async fn read_out(&mut self) -> Verdict<Reply> {
         let head = self.head.clone();
         let is_json = head.as_ref().is_some_and(|head| head.media_type() != "text/event-stream");
         let mut reply = if is_json { self.whole().await? } else { self.to_response().await? };
@@ -239,12 +336,12 @@ impl Open {
     /// A body that is no stream.
     async fn whole(&mut self) -> Verdict<Reply> {
         let mut reply = Reply::default();
-        if let Source::Http { connection, framing, .. } = &mut self.source {
-            while let Some(piece) = connection.piece(framing).await? {
+        if let Source::Http { body, .. } = &mut self.source {
+            while let Some(piece) = body.piece().await? {
                 reply.body.extend(piece);
                 expect(reply.body.len() <= BODY, "an end", format!("more than {BODY} bytes"))?;
             }
-            reply.messages.extend(serde_json::from_slice::<Value>(&reply.body));
+            reply.take_messages();
         }
         Ok(reply)
     }

@@ -1,22 +1,23 @@
 //! HTTP/1.1 by hand: requests that may be wrong in any way, and responses as they come.
 
-use std::io;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::log::Log;
 use super::message::Message;
 use crate::verdict::Stop;
 
+/// The name and the value of a header.
+type Field = (String, Vec<u8>);
+
 /// A request about to be sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Post {
     method: String,
     target: String,
-    headers: Vec<(String, Vec<u8>)>,
+    headers: Vec<Field>,
     body: Vec<u8>,
     has_length: bool,
 }
@@ -72,6 +73,13 @@ impl Post {
         self.without(name).header(name, value)
     }
 
+    /// The first header of that name.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        let (_, value) = headers.find(|(found, _)| found.eq_ignore_ascii_case(name))?;
+        std::str::from_utf8(value).ok()
+    }
+
     /// No header of that name.
     pub(crate) fn without(mut self, name: &str) -> Self {
         self.headers.retain(|(found, _)| !found.eq_ignore_ascii_case(name));
@@ -96,6 +104,11 @@ impl Post {
     pub(crate) fn without_length(mut self) -> Self {
         self.has_length = false;
         self
+    }
+
+    /// Method, target, headers and body, for what does not put them into bytes of HTTP/1.1.
+    pub(crate) fn parts(&self) -> (&str, &str, &[Field], &[u8]) {
+        (&self.method, &self.target, &self.headers, &self.body)
     }
 
     /// Head and body as they go out.
@@ -136,6 +149,10 @@ pub(crate) struct Head {
 }
 
 impl Head {
+    pub(crate) fn new(line: impl Into<String>, headers: Vec<(String, String)>) -> Self {
+        Self { line: line.into(), headers }
+    }
+
     /// The status of a response; 0 if there is none.
     pub(crate) fn status(&self) -> u16 {
         self.line.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default()
@@ -194,16 +211,6 @@ const HEAD: usize = 256 * 1024;
 pub(crate) const BODY: usize = 64 * 1024 * 1024;
 
 impl Connection {
-    /// Connects to `address`, such as `127.0.0.1:8080`.
-    pub(crate) async fn open(address: &str, log: &Log, patience: Duration) -> Result<Self, Stop> {
-        let connecting = timeout(patience, TcpStream::connect(address)).await;
-        let stream = connecting.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-        let stream =
-            stream.map_err(|error| Stop::lost(format!("no connection to {address}: {error}")))?;
-        stream.set_nodelay(true).map_err(|error| Stop::lost(error.to_string()))?;
-        Ok(Self::over(Box::new(stream), log, patience))
-    }
-
     pub(crate) fn over(io: Box<dyn Io>, log: &Log, patience: Duration) -> Self {
         Self { io, log: log.clone(), patience, rest: Vec::new() }
     }
@@ -224,9 +231,38 @@ impl Connection {
         }
     }
 
+    /// Sends `piece` that many times, or until the peer says something or closes its side.
+    pub(crate) async fn pour(&mut self, piece: &[u8], times: usize) {
+        let (patience, mut buffer) = (self.patience, [0; 1024]);
+        let (mut reading, mut writing) = tokio::io::split(&mut self.io);
+        let write = async {
+            for _ in 0..times {
+                if !matches!(timeout(patience, writing.write_all(piece)).await, Ok(Ok(()))) {
+                    break;
+                }
+            }
+        };
+        tokio::select! {
+            () = write => {}
+            read = reading.read(&mut buffer) => {
+                self.rest.extend(buffer.iter().take(read.unwrap_or_default()));
+            }
+        }
+    }
+
     /// Ends the direction from here.
     pub(crate) async fn shutdown(&mut self) {
         let _ = self.io.shutdown().await;
+    }
+
+    /// Reads the next head that is not an interim one.
+    pub(crate) async fn final_head(&mut self) -> Result<Head, Stop> {
+        loop {
+            let head = self.head().await?;
+            if !matches!(head.status(), 100..200) {
+                return Ok(head);
+            }
+        }
     }
 
     /// Reads the next head.
@@ -335,13 +371,9 @@ impl Connection {
 
     /// Reads more; whether there was any.
     async fn fill(&mut self) -> Result<bool, Stop> {
-        let mut buffer = [0; 16 * 1024];
-        match timeout(self.patience, self.io.read(&mut buffer)).await {
-            Ok(Ok(0)) => Ok(false),
-            Ok(Ok(length)) => {
-                self.rest.extend(buffer.iter().take(length));
-                Ok(true)
-            }
+        self.rest.reserve(16 * 1024);
+        match timeout(self.patience, self.io.read_buf(&mut self.rest)).await {
+            Ok(Ok(length)) => Ok(length > 0),
             Ok(Err(error)) => Err(Stop::lost(format!("the connection broke off: {error}"))),
             Err(_) => Err(Stop::silent(self.patience)),
         }

@@ -127,18 +127,23 @@ async fn metadata_malformed(cx: Cx) -> Verdict {
 /// A document that is right, but for 64 MiB of blanks before it.
 async fn endless(cx: &Cx) -> Verdict {
     let world = World::new().bend(Place::Issuer, |visit| {
-        let blanks = Part::Raw(vec![b' '; 1024 * 1024]);
         let issuer = json!({
             "issuer": visit.seen.origin, "code_challenge_methods_supported": ["S256"],
             "authorization_endpoint": format!("{}/authorize", visit.seen.origin),
             "token_endpoint": format!("{}/token", visit.seen.origin),
             "response_types_supported": ["code"], "client_id_metadata_document_supported": true,
         });
-        let document = Part::Raw(issuer.to_string().into_bytes());
-        let parts = std::iter::repeat_n(blanks, 64).chain([document]);
-        Some(Answer::stream(parts).header("Content-Type", "application/json"))
+        Some(behind_blanks(&issuer))
     });
     world.play(cx).await?.stopped_at(Place::Issuer, "metadata of more than 64 MiB")
+}
+
+/// A document behind 64 MiB of blanks.
+pub(super) fn behind_blanks(document: &Value) -> Answer {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n";
+    let raw = |text: &str| Part::Raw(text.as_bytes().to_vec());
+    let blanks = Part::Repeat(vec![b' '; 1024 * 1024], 64);
+    Answer::wire([raw(head), blanks, raw(&document.to_string())])
 }
 
 async fn pkce_unsupported(cx: Cx) -> Verdict {

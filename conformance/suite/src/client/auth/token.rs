@@ -1,9 +1,9 @@
 //! What happens to tokens.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::super::answer::Part;
 use super::super::{Answer, Cx, Seen};
+use super::metadata::behind_blanks;
 use super::pkce::long_life;
 use super::registration::registering;
 use super::stranger::Stranger;
@@ -98,19 +98,21 @@ async fn https_only(cx: Cx) -> Verdict {
 
 async fn hostile_response(cx: Cx) -> Verdict {
     signs_in(&cx).await?;
+    let token = |token: Value| json!({ "access_token": token, "token_type": "Bearer" });
+    let page = Answer::bytes("text/html", "<!DOCTYPE html><title>Welcome</title>");
     let answers = [
-        Answer::bytes("text/html", "<!DOCTYPE html><title>Welcome</title>"),
-        Answer::json(json!({ "error": "server_error" })),
-        Answer::json(json!({ "token_type": "Bearer", "expires_in": 3600 })),
-        Answer::json(json!({ "access_token": "", "token_type": "Bearer" })),
-        Answer::json(json!({ "access_token": 5, "token_type": "Bearer" })),
-        Answer::json(json!({ "access_token": "a\r\nX-Injected: 1", "token_type": "Bearer" })),
-        Answer::json(json!({ "access_token": "a\nX-Injected: 1\n", "token_type": "Bearer" })),
-        Answer::json(json!({ "access_token": "a".repeat(1024 * 1024), "token_type": "Bearer" })),
-        blanks(),
+        ("a page", page),
+        ("an error with status 200", Answer::json(json!({ "error": "server_error" }))),
+        ("no access_token", Answer::json(json!({ "token_type": "Bearer", "expires_in": 3600 }))),
+        ("an empty access_token", Answer::json(token("".into()))),
+        ("the access_token 5", Answer::json(token(5.into()))),
+        ("a token with CR and LF", Answer::json(token("a\r\nX-Injected: 1".into()))),
+        ("a token with LF", Answer::json(token("a\nX-Injected: 1\n".into()))),
+        ("a token of 1 MiB", Answer::json(token("a".repeat(1024 * 1024).into()))),
+        ("a token behind 64 MiB of blanks", behind_blanks(&token("late".into()))),
     ];
-    for answer in answers {
-        let after = crate::wire::json::cut(&format!("the token response {:?}", answer.content));
+    for (what, answer) in answers {
+        let after = format!("a token response with {what}");
         let world = World::new().bend(Place::Token, move |_| Some(answer.clone()));
         let trail = world.play(&cx).await?;
         trail.came_to(Place::Token, &after)?;
@@ -135,14 +137,6 @@ async fn hostile_response(cx: Cx) -> Verdict {
         expect(!trail.told.is_empty(), "an error or a result", format!("nothing after {after}"))?;
     }
     Ok(())
-}
-
-/// A token behind 64 MiB of blanks.
-fn blanks() -> Answer {
-    let blanks = std::iter::repeat_n(Part::Raw(vec![b' '; 1024 * 1024]), 64);
-    let token = json!({ "access_token": "late", "token_type": "Bearer" });
-    let parts = blanks.chain([Part::Raw(token.to_string().into_bytes())]);
-    Answer::stream(parts).header("Content-Type", "application/json")
 }
 
 fn no_injection(requests: &[Seen], after: &str) -> Verdict {

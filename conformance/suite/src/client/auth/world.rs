@@ -109,7 +109,7 @@ impl World {
 
     /// Members of the issuers' metadata.
     pub(super) fn metadata(mut self, members: Value) -> Self {
-        self.metadata = and(&self.metadata, &members);
+        self.metadata = and(self.metadata, members);
         self
     }
 
@@ -295,18 +295,20 @@ pub(super) async fn signs_in(cx: &Cx) -> Verdict {
 
 fn registered(state: &mut State, visit: &Visit<'_>) -> Answer {
     let (id, secret) = state.client(visit.issuer);
-    let mut answer = and(&visit.seen.message, &json!({ "client_id": id }));
+    let mut answer = and(visit.seen.message.clone(), json!({ "client_id": id }));
     if at(&visit.seen.message, "/token_endpoint_auth_method") != "none" {
-        answer = and(&answer, &json!({ "client_secret": secret, "client_secret_expires_at": 0 }));
+        answer = and(answer, json!({ "client_secret": secret, "client_secret_expires_at": 0 }));
     }
     Answer::json(answer).status(201)
 }
 
 /// All members of both, also those that are null.
-fn and(members: &Value, more: &Value) -> Value {
-    let mut all = members.as_object().cloned().unwrap_or_default();
-    all.extend(more.as_object().cloned().unwrap_or_default());
-    Value::Object(all)
+fn and(members: Value, more: Value) -> Value {
+    let all = [members, more].into_iter().filter_map(|it| match it {
+        Value::Object(members) => Some(members),
+        _ => None,
+    });
+    Value::Object(all.flatten().collect())
 }
 
 fn filled(value: &Value, seen: &Seen) -> Value {

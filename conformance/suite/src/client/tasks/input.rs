@@ -9,9 +9,9 @@ use super::super::trap::Trap;
 use super::super::{Answer, Cx, Played, Seen};
 use super::{DECLARED, completed, got_the_end, slow, task, tasking};
 use crate::check::{Check, client_check};
+use crate::shape;
 use crate::verdict::{Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
-use crate::wire::shape;
 
 pub(in super::super) const CHECKS: &[Check] = &[
     client_check!("client-tasks-answers-input", Both, answers_input),
