@@ -8,6 +8,7 @@ use std::error::Error;
 use std::io::Write as _;
 use std::time::Duration;
 
+use mcp_client::oauth::OAuth;
 use mcp_client::types::LoggingLevel;
 use mcp_client::{Client, ClientBuilder, Restart};
 use serde::Deserialize;
@@ -16,6 +17,8 @@ use tokio::process::Command;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use super::{auth, auth_extensions};
+
 /// What the suite says.
 #[derive(Deserialize)]
 struct Context {
@@ -23,6 +26,7 @@ struct Context {
     #[serde(default)]
     answers: answers::Answers,
     capabilities: Option<Value>,
+    auth: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -61,7 +65,10 @@ pub(super) async fn go_through(
         Client::builder(target)
     };
     let context: Context = serde_json::from_str(context)?;
-    let builder = answers::answering(builder, context.capabilities, context.answers)?;
+    let mut builder = answers::answering(builder, context.capabilities, context.answers)?;
+    if let Some(auth) = context.auth {
+        builder = builder.oauth(oauth(auth)?);
+    }
     let client = builder.build()?;
     let mut beside = JoinSet::new();
     for (number, step) in context.steps.into_iter().enumerate() {
@@ -78,6 +85,16 @@ pub(super) async fn go_through(
     while beside.join_next().await.is_some() {}
     client.close().await;
     Ok(())
+}
+
+/// How the client gets tokens.
+fn oauth(auth: Value) -> Result<OAuth, Box<dyn Error>> {
+    let text = |name: &str| auth.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (grant, issuer) = (text("grant"), text("issuer"));
+    if grant.is_empty() {
+        return Ok(serde_json::from_value::<auth::Known>(auth)?.settings());
+    }
+    serde_json::from_value::<auth_extensions::Context>(auth)?.settings(&grant, &issuer)
 }
 
 /// Takes a step, and gives what is to be said of it; nothing if it was cancelled.

@@ -17,6 +17,7 @@ use crate::report::{self, Form, Report};
 use crate::requirement::{Level, Table};
 use crate::run::{self, Pace, Tested};
 use crate::server::{Endpoint, Target, Tokens, Ways};
+use crate::verdict::Stop;
 
 /// Tests a server or a client of the Model Context Protocol against revision 2026-07-28.
 ///
@@ -206,7 +207,7 @@ async fn carry_out(what: What) -> Result<ExitCode, String> {
                         None => None,
                     };
                     args.tokens.give_to(&mut endpoint, issuer, args.common.patience()?).await;
-                    Target::Http(endpoint)
+                    Target::Http(Box::new(endpoint))
                 }
                 (None, command) => Target::Command(command.unwrap_or_default()),
             };
@@ -262,6 +263,12 @@ async fn test(
     });
     if checks.is_empty() {
         return Err("there is no such check".to_owned());
+    }
+    if let Tested::Server(target) = tested
+        && let Target::Http(endpoint) = &**target
+        && let Err(Stop::Fail { seen, .. }) = endpoint.connect(false, pace.patience).await
+    {
+        return Err(seen);
     }
     let expected = match &common.expected {
         None => Expected::default(),

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinHandle, JoinSet};
 
 use crate::check::{Check, Run, When};
 use crate::server::{Offer, Target};
-use crate::verdict::Stop;
+use crate::verdict::{Stop, Verdict};
 use crate::wire::Record;
 use crate::{client, server};
 
@@ -120,9 +120,12 @@ async fn one(given: Given, check: &'static Check) -> Ran {
         }
         _ => return Ran::skipped(check, "it is about the other side"),
     };
-    let limit = pace.patience * TIMES;
-    let verdict = tokio::time::timeout(limit, work).await;
-    let outcome = match verdict {
+    let times = if check.is_of_server() { TIMES } else { CLIENT_TIMES };
+    let limit = pace.patience * times;
+    // A task of its own, so that a check that panics is told of like any other.
+    let mut task = AbortOnDrop(tokio::spawn(work));
+    let verdict = tokio::time::timeout(limit, &mut task.0).await;
+    let outcome = match verdict.map(|joined| joined.unwrap_or_else(|lost| Err(panicked(lost)))) {
         Ok(Ok(())) => match warnings.first() {
             Some((expected, seen)) => Outcome::Warn { expected, seen },
             None => Outcome::Pass,
@@ -135,6 +138,19 @@ async fn one(given: Given, check: &'static Check) -> Ran {
         },
     };
     Ran { check, outcome, took: begun.elapsed(), log: log.text() }
+}
+
+/// A check's work, which ends with the wait for it.
+struct AbortOnDrop(JoinHandle<Verdict>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn panicked(lost: JoinError) -> Stop {
+    Stop::fail("a check that makes no mistake itself", lost.to_string())
 }
 
 impl Ran {
@@ -150,3 +166,5 @@ impl Ran {
 
 /// A check as a whole has that many times the patience for one thing.
 const TIMES: u32 = 8;
+/// One of a client has more: it runs the client many times, each of which has a limit of its own.
+const CLIENT_TIMES: u32 = 40;

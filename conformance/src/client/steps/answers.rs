@@ -75,7 +75,7 @@ fn fill_in(
 
 /// What the model says: one word, or that it uses the first tool where it has to use one.
 fn message(params: &CreateMessageParams) -> Result<CreateMessageResult, serde_json::Error> {
-    let choice = params.tool_choice.as_ref().and_then(|choice| choice.mode.clone());
+    let choice = params.tool_choice.as_ref().and_then(|choice| choice.mode);
     let tool = params.tools.iter().flatten().next();
     let (content, reason) = match tool.filter(|_| choice == Some(ToolChoiceMode::Required)) {
         Some(tool) => (

@@ -193,8 +193,10 @@ fn event(change: Change) -> Value {
 
 fn error_of(error: &Error) -> Value {
     let mut told = failed(&error.to_string(), error.rpc().map(|error| error.code.0));
-    if error.rpc().is_some_and(|error| error.as_resource_not_found().is_some()) {
-        told["error"]["kind"] = "not-found".into();
+    if error.rpc().is_some_and(|error| error.as_resource_not_found().is_some())
+        && let Some(members) = told.pointer_mut("/error").and_then(Value::as_object_mut)
+    {
+        members.insert("kind".to_owned(), "not-found".into());
     }
     told
 }

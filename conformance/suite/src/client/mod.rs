@@ -8,6 +8,7 @@ mod script;
 mod serve;
 mod trap;
 
+mod auth;
 mod base;
 mod caching;
 mod discover;
@@ -60,4 +61,17 @@ pub(crate) const AREAS: &[&[Check]] = &[
     roots::CHECKS,
     tasks::CHECKS,
     tasks::INPUT_CHECKS,
+    auth::DISCOVERY,
+    auth::METADATA,
+    auth::REGISTRATION,
+    auth::REGISTERED,
+    auth::PKCE,
+    auth::ISSUER,
+    auth::RESOURCE,
+    auth::SCOPE,
+    auth::STEP_UP,
+    auth::TOKEN,
+    auth::REFRESH,
+    auth::MIGRATION,
+    auth::MACHINE,
 ];

@@ -82,6 +82,12 @@ impl Seen {
         line.split(' ').nth(1).unwrap_or_default()
     }
 
+    /// Whether the client means the server by it, and neither the bridge nor those who give tokens.
+    fn is_for_server(&self) -> bool {
+        let path = self.target().split('?').next().unwrap_or_default();
+        matches!(path, "" | "/mcp") && self.method() != super::bridge::BYE
+    }
+
     /// The HTTP method; empty over other transports.
     pub(crate) fn http_method(&self) -> &str {
         let line = self.head.as_ref().map_or("", |head| &head.line);
@@ -98,10 +104,14 @@ pub(crate) struct Played {
     pub(crate) left: Vec<(usize, Instant)>,
     /// What the client said of its steps, a line each.
     pub(crate) told: Vec<Value>,
+    /// All that it printed, wherever.
+    pub(crate) said: String,
     /// Its exit code; nothing if it had to be killed.
     pub(crate) exit: Option<i32>,
     /// How many of the processes that it started as servers were running a second after its end.
     pub(crate) survivors: usize,
+    /// The part of the playing server is at fault, not the client.
+    has_panicked: bool,
 }
 
 impl Played {
@@ -160,9 +170,19 @@ impl Witness {
         seen
     }
 
+    /// The requests so far.
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.played.lock().unwrap_or_else(PoisonError::into_inner).requests.clone()
+    }
+
     pub(crate) fn left(&self, number: usize) {
         let mut played = self.played.lock().unwrap_or_else(PoisonError::into_inner);
         played.left.push((number, Instant::now()));
+    }
+
+    /// The part itself has failed.
+    pub(crate) fn panicked(&self) {
+        self.played.lock().unwrap_or_else(PoisonError::into_inner).has_panicked = true;
     }
 
     pub(crate) fn opened(&self) {
@@ -221,7 +241,7 @@ impl Cx {
         self.play_with(json!({ "steps": steps }), part).await
     }
 
-    /// The same with other things that the client is told.
+    /// The same with other things that the client is told; `{origin}` in them stands for the server's address.
     pub(crate) async fn play_with(
         &self,
         context: Value,
@@ -243,10 +263,13 @@ impl Cx {
         let ran = self.run_client(&address.to_string(), &context).await;
         let survivors = witness.survivors().await;
         server.abort();
-        let (exit, output) = ran?;
+        let (exit, output, complaints) = ran?;
         let mut played =
             std::mem::take(&mut *witness.played.lock().unwrap_or_else(PoisonError::into_inner));
-        for seen in played.requests.iter().filter(|seen| seen.method() != super::bridge::BYE) {
+        if played.has_panicked {
+            return Err(Stop::fail("a part that makes no mistake itself", "a panic"));
+        }
+        for seen in played.requests.iter().filter(|seen| seen.is_for_server()) {
             let (method, head) = (seen.method().to_owned(), seen.head.clone());
             self.record.add(Noted { method, head, message: seen.message.clone() });
         }
@@ -256,11 +279,16 @@ impl Cx {
         for line in output.lines() {
             self.log.note(&format!("the client says {line}"));
         }
+        played.said = format!("{output}{complaints}");
         Ok(played)
     }
 
     /// Runs the client to its end, or kills it when that takes too long.
-    async fn run_client(&self, address: &str, context: &Value) -> Verdict<(Option<i32>, String)> {
+    async fn run_client(
+        &self,
+        address: &str,
+        context: &Value,
+    ) -> Verdict<(Option<i32>, String, String)> {
         let transport = if self.is_http { "http" } else { "stdio" };
         let target = if self.is_http {
             format!("http://{address}/mcp")
@@ -268,12 +296,13 @@ impl Cx {
             let program = std::env::current_exe().map_err(|error| Stop::skip(error.to_string()))?;
             super::bridge::target(&program, address, self.bridge)
         };
+        let context = context.to_string().replace("{origin}", &format!("http://{address}"));
         let spawned = Command::new("sh")
             .args(["-c", &format!("{} {target}", self.command)])
             .env("MCP_CONFORMANCE_SCENARIO", "steps")
             .env("MCP_CONFORMANCE_PROTOCOL_VERSION", crate::wire::message::VERSION)
             .env("MCP_CONFORMANCE_TRANSPORT", transport)
-            .env("MCP_CONFORMANCE_CONTEXT", context.to_string())
+            .env("MCP_CONFORMANCE_CONTEXT", context)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -286,9 +315,10 @@ impl Cx {
         let ended = timeout(self.patience * CLIENT_TIMES, child.wait()).await;
         // A server that lives on may have inherited the streams.
         let _ = timeout(GRACE, async { tokio::join!(output.end(), complaints.end()) }).await;
-        self.log.note(&complaints.text());
+        let complaints = complaints.text();
+        self.log.note(&complaints);
         let exit = ended.ok().and_then(Result::ok).and_then(|status| status.code());
-        Ok((exit, output.text()))
+        Ok((exit, output.text(), complaints))
     }
 }
 

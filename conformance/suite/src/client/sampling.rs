@@ -154,14 +154,10 @@ fn wrong_requests() -> Vec<(&'static str, bool, Value)> {
             tools(json!([user(text.clone()), used, user(json!([text, returned]))])),
         ),
         ("use_without_result", true, tools(json!([user(text.clone()), used, user(text.clone())]))),
-        (
-            "result_without_use",
-            true,
-            tools(json!([user(text.clone()), user(json!([returned.clone()]))])),
-        ),
+        ("result_without_use", true, tools(json!([user(text.clone()), user(json!([returned]))]))),
         ("role_system", false, messages(json!([{ "role": "system", "content": text }]))),
         ("unknown_block", false, messages(json!([user(json!({ "type": "scent", "data": "x" }))]))),
-        ("no_limit", false, messages(json!([user(text.clone())]))),
+        ("no_limit", false, messages(json!([user(text)]))),
     ]
 }
 

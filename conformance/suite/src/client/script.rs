@@ -91,7 +91,7 @@ impl Tried {
         for case in &self.cases {
             self.told(case)?;
             let behind = self.played.result(self.step(case) + 1);
-            behind.map_err(|stop| stop.of(&format!("the call behind {case}")))?;
+            behind.map_err(|stop| stop.of(format!("the call behind {case}")))?;
         }
         self.played.ended_well()
     }

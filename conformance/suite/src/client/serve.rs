@@ -1,5 +1,6 @@
 //! The playing server's end of connections.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -51,6 +52,15 @@ impl Serving {
         }
     }
 
+    /// What the part answers; nothing if it panics, of which the play tells.
+    fn answer(&self, seen: &Seen) -> Answer {
+        let answer = catch_unwind(AssertUnwindSafe(|| (self.part)(seen)));
+        answer.unwrap_or_else(|_| {
+            self.witness.panicked();
+            Answer::close()
+        })
+    }
+
     fn see(&self, head: Option<Head>, body: Vec<u8>, connection: usize) -> Seen {
         let message = serde_json::from_slice::<Value>(&body).unwrap_or_default();
         let origin = self.origin.clone();
@@ -77,10 +87,11 @@ impl Serving {
             while let Some(piece) = requests.piece(&mut framing).await? {
                 body.extend(piece);
             }
+            let is_last = head.get("Connection").is_some_and(|it| it.eq_ignore_ascii_case("close"));
             let seen = self.see(Some(head), body, connection);
-            let answer = (self.part)(&seen);
+            let answer = self.answer(&seen);
             tokio::select! {
-                goes_on = self.reply(&mut writer, answer) => if !goes_on {
+                goes_on = self.reply(&mut writer, answer) => if !goes_on || is_last {
                     let _ = writer.shutdown().await;
                     return Ok(());
                 },
@@ -175,7 +186,7 @@ impl Serving {
         while let Ok(Some(line)) = lines.next_segment().await {
             self.log.seen(&line);
             let seen = self.see(None, line, connection);
-            let answer = (self.part)(&seen);
+            let answer = self.answer(&seen);
             let (serving, writer) = (self.clone(), Arc::clone(&writer));
             tasks.spawn(async move { serving.reply_in_lines(&writer, answer).await });
         }

@@ -20,6 +20,9 @@ pub(crate) fn explain(id: &str, table: &Table) -> Option<String> {
     let mut out = String::new();
     if let Some(it) = table.get(id) {
         let _ = writeln!(out, "{}", line(it));
+        if !it.also.is_empty() {
+            let _ = writeln!(out, "Also: {}", it.also.join(", "));
+        }
         match &it.unobservable {
             Some(why) => drop(writeln!(out, "No check: {why}")),
             None => drop(writeln!(out, "Checks: {}", it.checks.join(", "))),

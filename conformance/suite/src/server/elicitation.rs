@@ -220,7 +220,7 @@ async fn validates(cx: Cx) -> Verdict {
     for response in wrong {
         let told = response.to_string();
         let reply = answered(&cx, &mut round, response).await?;
-        is_refusal(&reply).map_err(|stop| stop.of(&told))?;
+        is_refusal(&reply).map_err(|stop| stop.of(told))?;
         round = round.anew(&cx).await?;
     }
     let extra = json!({ "name": "Ann", "extra": { "nested": true } });

@@ -201,7 +201,7 @@ mod tests {
         let ways = Ways { http2: true, ca: Some(ca.clone()), ..Ways::default() };
         let endpoint = Endpoint::new(&url, Vec::new(), ways);
         std::fs::remove_file(ca).unwrap();
-        let target = Arc::new(Target::Http(endpoint.unwrap()));
+        let target = Arc::new(Target::Http(Box::new(endpoint.unwrap())));
         let cx = Cx::new(target, Arc::default(), Record::default(), Duration::from_secs(5));
         let reply = cx.ask(&cx.request("server/discover")).await.unwrap();
         assert_eq!(reply.status(), Some(200));

@@ -118,7 +118,7 @@ async fn invalid_level(cx: Cx) -> Verdict {
     for level in [json!("verbose"), json!("ERROR"), json!(3), Value::Null] {
         let request = cx.request(method).meta(META_LOG_LEVEL, level.clone());
         let reply = session.ask(&request).await?;
-        reply.has_code(INVALID).map_err(|stop| stop.of(&format!("log level {level}")))?;
+        reply.has_code(INVALID).map_err(|stop| stop.of(format!("log level {level}")))?;
     }
     Ok(())
 }

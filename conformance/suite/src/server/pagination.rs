@@ -61,7 +61,7 @@ async fn invalid_cursor(cx: Cx) -> Verdict {
         let with = |cursor: Value| cx.request(list.method).param("cursor", cursor);
         for cursor in [json!("suite-invalid-cursor-7f3a"), json!(5), json!({})] {
             let reply = session.orderly(&with(cursor.clone())).await?;
-            reply.has_code(INVALID).map_err(|stop| stop.of(&format!("cursor {cursor}")))?;
+            reply.has_code(INVALID).map_err(|stop| stop.of(format!("cursor {cursor}")))?;
         }
         // Absent, the first page, and a place in another list or none at all: a server may know, and need not.
         let mut either = vec![json!(""), Value::Null];

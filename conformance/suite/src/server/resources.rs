@@ -114,7 +114,7 @@ async fn invalid_uri(cx: Cx) -> Verdict {
     let texts = ["", "not a uri", "://x", "test://%zz", "test://a b", "test://a\nb"];
     for uri in texts.into_iter().map(Value::from).chain([json!(5), Value::Null]) {
         let reply = session.orderly(&read(&cx, uri.clone())).await?;
-        let code = at(reply.error().map_err(|stop| stop.of(&format!("uri {uri}")))?, "/code");
+        let code = at(reply.error().map_err(|stop| stop.of(format!("uri {uri}")))?, "/code");
         // A text that breaks something inside was not looked at first; another kind of value never got that far.
         let broke = uri.is_string() && *code == INTERNAL;
         expect(!broke, format!("an error of the parameters for {uri}"), reply.told())?;

@@ -149,7 +149,7 @@ async fn validates(cx: Cx) -> Verdict {
     for answer in wrong {
         let retry = round.retry(&cx, round.all(&answer));
         let reply = round.session.orderly(&retry).await?;
-        is_refusal(&reply).map_err(|stop| stop.of(&answer.to_string()))?;
+        is_refusal(&reply).map_err(|stop| stop.of(answer.to_string()))?;
         round = round.anew(&cx).await?;
     }
     Ok(())

@@ -17,7 +17,7 @@ use crate::wire::{Log, Message, Open, Post, Record, Reply};
 /// How the server is reached.
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
-    Http(Endpoint),
+    Http(Box<Endpoint>),
     /// By a shell command that starts it.
     Command(String),
 }
@@ -176,7 +176,7 @@ impl Cx {
 
     /// The same for a server elsewhere.
     pub(crate) fn of_endpoint(&self, endpoint: Endpoint) -> Self {
-        Self { target: Arc::new(Target::Http(endpoint)), ..self.clone() }
+        Self { target: Arc::new(Target::Http(Box::new(endpoint))), ..self.clone() }
     }
 
     /// Whether the run speaks HTTP/2 alone.

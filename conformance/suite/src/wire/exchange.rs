@@ -310,7 +310,7 @@ impl Open {
     pub(crate) async fn read_out(&mut self) -> Verdict<Reply> {
         let head = self.head.clone();
         let is_json = head.as_ref().is_some_and(|head| head.media_type() != "text/event-stream");
-        let mut reply = if is_json { self.whole().await? } else { self.to_response().await? };
+        let mut reply = if is_json { self.whole().await? } else { self.up_to_response().await? };
         reply.head = head;
         for message in reply.messages.iter().filter(|_| is_json) {
             self.note(message);
@@ -319,7 +319,7 @@ impl Open {
     }
 
     /// All messages up to the response over lines, and up to the end of a stream.
-    async fn to_response(&mut self) -> Verdict<Reply> {
+    async fn up_to_response(&mut self) -> Verdict<Reply> {
         let mut reply = Reply::default();
         while let Some(message) = self.next().await? {
             let is_response =

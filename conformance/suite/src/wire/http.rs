@@ -336,7 +336,8 @@ impl Connection {
         let line = self.line().await?;
         let size = line.split(';').next().unwrap_or_default().trim();
         let size = usize::from_str_radix(size, 16);
-        let size = size.map_err(|_| Stop::lost(format!("a chunk begins with {line:?}")))?;
+        let size =
+            size.map_err(|error| Stop::lost(format!("a chunk begins with {line:?}: {error}")))?;
         if size > BODY {
             return Err(Stop::lost(format!("a chunk of {size} bytes")));
         }

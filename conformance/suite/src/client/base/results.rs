@@ -65,7 +65,7 @@ async fn type_unknown(cx: Cx) -> Verdict {
 async fn legacy_codes(cx: Cx) -> Verdict {
     for code in [-32001, -32003, -32004, -32000, -32042, -32019] {
         let case = format!("error {code}");
-        refused_with(&cx, code).await.map_err(|stop| stop.of(&case))?;
+        refused_with(&cx, code).await.map_err(|stop| stop.of(case))?;
     }
     Ok(())
 }

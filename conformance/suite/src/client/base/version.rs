@@ -39,7 +39,7 @@ async fn retry(cx: Cx) -> Verdict {
         let part = at_first(move |seen| unsupported(seen, &list));
         let played = cx.play(steps(), part).await?;
         let case = format!("{supported} supported");
-        retried(&played).map_err(|stop| stop.of(&case))?;
+        retried(&played).map_err(|stop| stop.of(case))?;
     }
     Ok(())
 }
@@ -112,7 +112,7 @@ async fn http_modern_error(cx: Cx) -> Verdict {
                 expect(get.is_none(), "no GET", get.map(Seen::target).unwrap_or_default())?;
                 played.ended_well()
             });
-            judged.map_err(|stop| stop.of(&format!("error {code} as {form}")))?;
+            judged.map_err(|stop| stop.of(format!("error {code} as {form}")))?;
         }
     }
     Ok(())
@@ -160,7 +160,7 @@ async fn http_legacy_fallback(cx: Cx) -> Verdict {
             _ => Answer::bytes("", "").status(404),
         };
         let played = cx.play(steps(), part).await?;
-        no_initialize(&played, true).map_err(|stop| stop.of(&format!("status {status}")))?;
+        no_initialize(&played, true).map_err(|stop| stop.of(format!("status {status}")))?;
     }
     Ok(())
 }
@@ -200,7 +200,7 @@ async fn stdio_modern_error(cx: Cx) -> Verdict {
             let again = later.any(|seen| seen.meta(META_VERSION) == VERSION);
             expect(again || code != -32022, format!("a request in {VERSION}"), "none")
         });
-        judged.map_err(|stop| stop.of(&format!("error {code}")))?;
+        judged.map_err(|stop| stop.of(format!("error {code}")))?;
     }
     let part = |seen: &Seen| match seen.method() {
         "server/discover" => {
@@ -223,7 +223,7 @@ async fn stdio_legacy_fallback(cx: Cx) -> Verdict {
             false => legacy(seen),
         };
         let played = cx.play(steps(), part).await?;
-        fell_back(&played).map_err(|stop| stop.of(&format!("error {code}")))?;
+        fell_back(&played).map_err(|stop| stop.of(format!("error {code}")))?;
     }
     let part = |seen: &Seen| match seen.is_modern() {
         true => Answer::close(),

@@ -78,7 +78,7 @@ fn bearer(token: &str) -> (String, String) {
 impl Own {
     /// What does not answer, or says nothing of itself, is taken for what its URL says.
     async fn find_out(endpoint: &Endpoint, issuer: Issuer, patience: Duration) -> Self {
-        let target = Target::Http(endpoint.clone());
+        let target = Target::Http(Box::new(endpoint.clone()));
         let cx = Cx::new(target.into(), Default::default(), Default::default(), patience);
         let challenges = asked_barely(&cx).await.and_then(|reply| challenged(&reply));
         let documents = document::Documents::fetch(&cx, challenges.as_deref().unwrap_or_default());

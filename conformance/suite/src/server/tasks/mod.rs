@@ -81,7 +81,7 @@ impl Task {
         let reply = self.session.ask(&self.request(cx, "tasks/get")).await?;
         let task = reply.result()?.clone();
         expect(*at(&task, "/resultType") == "complete", "resultType complete", reply.told())?;
-        has_shape(&task, "tasks/get").map_err(|stop| stop.of(&shown(&task)))?;
+        has_shape(&task, "tasks/get").map_err(|stop| stop.of(shown(&task)))?;
         expect(*at(&task, "/taskId") == *self.id, "the task that was asked for", reply.told())?;
         Ok(task)
     }

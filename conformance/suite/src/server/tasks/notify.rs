@@ -36,7 +36,7 @@ pub(super) async fn whole(cx: Cx) -> Verdict {
             continue;
         }
         let task = at(&message, "/params");
-        has_shape(task, "notifications/tasks").map_err(|stop| stop.of(&shown(task)))?;
+        has_shape(task, "notifications/tasks").map_err(|stop| stop.of(shown(task)))?;
         expect(tag(&message) == request.id(), "the id of the subscription", shown(&message))?;
         expect(*at(task, "/taskId") == *id, format!("the task {id}"), shown(&message))?;
         let status = at(task, "/status").as_str().unwrap_or_default();

@@ -62,7 +62,7 @@ fn as_result(task: &Value) -> Verdict<Value> {
     if let Some(members) = result.as_object_mut() {
         members.entry("resultType").or_insert_with(|| "complete".into());
     }
-    has_shape(&result, "tools/call").map_err(|stop| stop.of(&shown(task)))?;
+    has_shape(&result, "tools/call").map_err(|stop| stop.of(shown(task)))?;
     Ok(result)
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn failed(cx: Cx) -> Verdict {
     let mut task = Task::create(&cx, "protocol_error_job", json!({})).await?;
     let ended = task.ended(&cx).await?;
     expect(*at(&ended, "/status") == "failed", "the status failed", shown(&ended))?;
-    has_shape(at(&ended, "/error"), "error").map_err(|stop| stop.of(&shown(&ended)))?;
+    has_shape(at(&ended, "/error"), "error").map_err(|stop| stop.of(shown(&ended)))?;
     lacks(&ended, &["result", "inputRequests"])?;
     let again = task.get(&cx).await?;
     let is_same = at(&again, "/error") == at(&ended, "/error");
