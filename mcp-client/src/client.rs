@@ -381,7 +381,7 @@ impl Client {
         }
     }
 
-    /// Drops the cached pages of a list, whose cursors the server knows no more.
+    /// Drops the cached pages of a list.
     pub(crate) fn forget(&self, list: &str) {
         self.shared.forget(list);
     }

@@ -78,6 +78,13 @@ impl Exchange<'_> {
             return Ok(answer);
         }
         let fetched = self.fetch(request).await.map_err(|error| legacy::told(error, request));
+        if let Err(error) = &fetched
+            && request.has_cursor()
+            && error.rpc().is_some_and(|error| error.code == ErrorCode::INVALID_PARAMS)
+        {
+            // The pages before it lead to a cursor that the server knows no more.
+            self.shared.forget(request.method());
+        }
         let mut answer = match fetched {
             Ok(answer) => answer,
             Err(error) if mode == Mode::Use => {

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use std::fmt;
 
 use mcp_types::{
-    CallToolParams, HasMeta, InputRequired, InputResponses, Outcome, Request, RequestId,
-    RequestMessage, RequestMeta, RequestState, request,
+    CallToolParams, HasMeta, InputRequired, InputResponses, Outcome, PaginatedParams, Request,
+    RequestId, RequestMessage, RequestMeta, RequestState, request,
 };
 
 use crate::error::{Error, Fault, excerpt, undecodable};
@@ -27,6 +27,8 @@ pub(crate) trait Outgoing: Send + Sync {
     fn may_need_input(&self) -> bool;
     /// Whether the result may say how long it is fresh.
     fn is_cacheable(&self) -> bool;
+    /// Whether it is for another page of a list than the first.
+    fn has_cursor(&self) -> bool;
     /// Whether it brings back answers or a state.
     fn has_input(&self) -> bool;
     /// Whether this is a final result of the method.
@@ -71,6 +73,11 @@ impl<R: Request> Outgoing for Typed<R> {
 
     fn is_cacheable(&self) -> bool {
         R::CACHEABLE
+    }
+
+    fn has_cursor(&self) -> bool {
+        let params: &dyn Any = &self.0;
+        params.downcast_ref::<PaginatedParams>().is_some_and(|params| params.cursor.is_some())
     }
 
     fn has_input(&self) -> bool {

@@ -29,6 +29,8 @@ pub struct Rejection {
 /// The checks that can fail, in the order of the ladder.
 #[derive(Debug)]
 pub(crate) enum Reason {
+    /// None, or several, of which whatever stands before the server may have looked at another.
+    NotOneHost,
     Host,
     Origin,
     Path,
@@ -99,7 +101,8 @@ impl Rejection {
                 StatusCode::PAYLOAD_TOO_LARGE
             }
             Reason::BodyTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
-            Reason::BodyUnreadable
+            Reason::NotOneHost
+            | Reason::BodyUnreadable
             | Reason::Scan(_)
             | Reason::Response
             | Reason::Header(_)
@@ -192,6 +195,13 @@ pub(crate) fn cut(text: &str, chars: usize) -> Cow<'_, str> {
 /// As much of a decoder's complaint as tells what is wrong: it may quote a value of any length.
 pub(crate) const MAX_WHY: usize = 300;
 
+impl Rejection {
+    /// Whether it is one of a notification, which has no answer where none is due for the transport's sake.
+    pub(crate) fn is_of_notification(&self) -> bool {
+        matches!(&*self.reason, Reason::Scan(error) if error.is_of_notification())
+    }
+}
+
 impl From<ScanError> for Rejection {
     fn from(error: ScanError) -> Self {
         Self { id: error.id.clone(), reason: Box::new(Reason::Scan(error)), initialize: false }
@@ -202,14 +212,13 @@ impl Reason {
     pub(crate) fn error(&self) -> ErrorObject {
         let invalid = |message: &'static str| ErrorObject::invalid_request(message);
         match self {
+            Self::NotOneHost => invalid("The request must have one Host"),
             Self::Host => invalid("The Host of the request is not one that this server answers to"),
             Self::Origin => invalid("The Origin of the request is not allowed"),
             Self::Path => invalid("There is no MCP endpoint at this path"),
             Self::NotPost => invalid("The MCP endpoint accepts POST only"),
             Self::NotJson => invalid("The Content-Type must be application/json, given once"),
-            Self::NotAcceptable => {
-                invalid("The Accept header takes neither application/json nor text/event-stream")
-            }
+            Self::NotAcceptable => invalid("The Accept header takes neither JSON nor streams"),
             Self::BodyTooLarge { limit } => ErrorObject::invalid_request(format!(
                 "The request body is larger than {limit} bytes"
             )),

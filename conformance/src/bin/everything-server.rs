@@ -1,98 +1,10 @@
-//! The server that the official suite and the clients of other SDKs are let loose on.
-//!
-//!     everything-server [--port N] [--until-eof]
-//!     everything-server --stdio
-//!
-//! Serves `/mcp` on 127.0.0.1, on a free port unless one is given, and prints `listening PORT`. With
-//! `--until-eof` it ends when its standard input does, so that it cannot outlive the process that started it. With
-//! `--stdio` it serves the process that started it over standard input and output, until SIGTERM at the latest. The
-//! tool `end` ends it as well.
+//! The server that the official suite, our own, and the clients of other SDKs are let loose on:
+//! `conformance::server::main` says how it is started.
 
+use std::env;
 use std::error::Error;
-use std::future::{Future, pending};
-use std::sync::Arc;
-use std::time::Duration;
-use std::{env, io, thread};
-
-use conformance::server;
-use tokio::net::TcpListener;
-use tokio::sync::{Notify, oneshot};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let options = Options::parse(env::args().skip(1))?;
-    let end = Arc::new(Notify::new());
-    if options.stdio {
-        let server = server::over_stdio(Arc::clone(&end))?;
-        return Ok(server.serve_stdio().shutdown_on(either(terminated()?, end)).await?);
-    }
-    let listener = TcpListener::bind(("127.0.0.1", options.port)).await?;
-    server::say(format_args!("listening {}", listener.local_addr()?.port()));
-    let serve = server::everything(Arc::clone(&end))?.serve_with(listener).drain_time(DRAIN_TIME);
-    if options.until_eof {
-        serve.shutdown_on(either(end_of_input(), end)).await?;
-    } else {
-        serve.shutdown_on(either(pending(), end)).await?;
-    }
-    Ok(())
+    conformance::server::main(env::args().skip(1)).await
 }
-
-async fn either(signal: impl Future<Output = ()>, end: Arc<Notify>) {
-    tokio::select! {
-        () = signal => {}
-        () = end.notified() => {}
-    }
-}
-
-struct Options {
-    port: u16,
-    until_eof: bool,
-    stdio: bool,
-}
-
-impl Options {
-    fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut options = Self { port: 0, until_eof: false, stdio: false };
-        while let Some(arg) = args.next() {
-            match &*arg {
-                "--until-eof" => options.until_eof = true,
-                "--stdio" => options.stdio = true,
-                "--port" => {
-                    let port = args.next().and_then(|port| port.parse().ok());
-                    options.port = port.ok_or("--port needs a number up to 65535")?;
-                }
-                _ => return Err(format!("{arg} is none of --port, --until-eof and --stdio")),
-            }
-        }
-        Ok(options)
-    }
-}
-
-#[cfg(unix)]
-fn terminated() -> io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-
-    let mut terminate = signal(SignalKind::terminate())?;
-    Ok(async move {
-        terminate.recv().await;
-    })
-}
-
-#[cfg(not(unix))]
-fn terminated() -> io::Result<impl Future<Output = ()>> {
-    Ok(pending())
-}
-
-// A thread of its own: the runtime would wait for one of its own at the end, and so for the input.
-fn end_of_input() -> impl Future<Output = ()> {
-    let (end, ended) = oneshot::channel::<()>();
-    thread::spawn(move || {
-        // An input that cannot be read has ended as well.
-        let _ = io::copy(&mut io::stdin(), &mut io::sink());
-        drop(end);
-    });
-    async { drop(ended.await) }
-}
-
-/// Who closed the input is about to leave, and no longer reads what is under way.
-const DRAIN_TIME: Duration = Duration::from_secs(1);

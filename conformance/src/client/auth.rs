@@ -12,25 +12,31 @@ use super::Robot;
 
 /// Who the client is, as far as the scenario has told it.
 pub(super) fn settings() -> Result<OAuth, Box<dyn Error>> {
-    let mut oauth = OAuth::sign_in(Robot::default())
-        .client_name("everything-client")
-        .client_id_metadata("https://conformance-test.local/client-metadata.json");
-    if let Ok(context) = env::var("MCP_CONFORMANCE_CONTEXT") {
-        let context: Context = serde_json::from_str(&context)?;
-        if let (Some(issuer), Some(id), Some(secret)) =
-            (context.issuer, context.client_id, context.client_secret)
-        {
-            oauth = oauth.registered(issuer, ClientId::confidential(id, secret));
-        }
-    }
-    Ok(oauth)
+    let told = env::var("MCP_CONFORMANCE_CONTEXT");
+    let known = told.map_or_else(|_| Ok(Known::default()), |told| serde_json::from_str(&told))?;
+    Ok(known.settings())
 }
 
-#[derive(Deserialize)]
-struct Context {
+/// What the client was told of itself.
+#[derive(Default, Deserialize)]
+pub(super) struct Known {
     issuer: Option<String>,
     client_id: Option<String>,
     client_secret: Option<String>,
+}
+
+impl Known {
+    pub(super) fn settings(self) -> OAuth {
+        let oauth = OAuth::sign_in(Robot::default())
+            .client_name("everything-client")
+            .client_id_metadata("https://conformance-test.local/client-metadata.json");
+        match (self.issuer, self.client_id, self.client_secret) {
+            (Some(issuer), Some(id), Some(secret)) => {
+                oauth.registered(issuer, ClientId::confidential(id, secret))
+            }
+            _ => oauth,
+        }
+    }
 }
 
 /// Lists the tools and calls the one that there is.

@@ -22,32 +22,12 @@ pub(super) async fn settings(scenario: &str, url: &str) -> Result<Option<OAuth>,
     let fetcher = Client::builder(url).build_fetcher(Policy::new())?;
     let issuers = fetcher.discover(&[]).await?.issuers().to_vec();
     let issuer = issuers.first().ok_or("no issuer")?;
-    let (id, secret) = (&*context.client_id, context.client_secret.as_deref());
-    let client = match secret {
-        Some(secret) => ClientId::confidential(id, secret),
-        None => ClientId::public(id),
-    };
-    Ok(Some(match name {
-        "client-credentials-basic" => OAuth::client_credentials(issuer, client),
-        "client-credentials-jwt" => {
-            let algorithm = context.signing_algorithm.as_deref().and_then(Algorithm::from_name);
-            let pem = context.private_key_pem.ok_or("no key")?;
-            let key = SigningKey::from_pem(algorithm.ok_or("no algorithm")?, pem.as_bytes())?;
-            OAuth::client_credentials(issuer, ClientId::signing(id, key))
-        }
-        "wif-jwt-bearer" => {
-            let assertion = context.valid_jwt.ok_or("no assertion")?;
-            let source = AssertionSource::new(move |_| {
-                std::future::ready(Ok::<_, String>(assertion.clone()))
-            });
-            OAuth::workload_identity(issuer, client, source)
-        }
-        _ => OAuth::enterprise(context.idp.provider().ok_or("no provider")?, issuer, client),
-    }))
+    context.settings(name, issuer).map(Some)
 }
 
+/// Who the client is.
 #[derive(Deserialize)]
-struct Context {
+pub(super) struct Context {
     client_id: String,
     client_secret: Option<String>,
     private_key_pem: Option<String>,
@@ -55,6 +35,33 @@ struct Context {
     valid_jwt: Option<String>,
     #[serde(flatten)]
     idp: Idp,
+}
+
+impl Context {
+    /// How tokens are got from `issuer` by the grant of this name, or one that begins with it.
+    pub(super) fn settings(self, grant: &str, issuer: &str) -> Result<OAuth, Box<dyn Error>> {
+        let id = &*self.client_id;
+        let client = match (self.private_key_pem, self.client_secret) {
+            (Some(pem), _) => {
+                let algorithm = self.signing_algorithm.as_deref().and_then(Algorithm::from_name);
+                let key = SigningKey::from_pem(algorithm.ok_or("no algorithm")?, pem.as_bytes())?;
+                ClientId::signing(id, key)
+            }
+            (None, Some(secret)) => ClientId::confidential(id, secret),
+            (None, None) => ClientId::public(id),
+        };
+        if grant.starts_with("client-credentials") {
+            return Ok(OAuth::client_credentials(issuer, client));
+        }
+        if grant.starts_with("enterprise-managed") {
+            let provider = self.idp.provider().ok_or("no provider")?;
+            return Ok(OAuth::enterprise(provider, issuer, client));
+        }
+        let assertion = self.valid_jwt.ok_or("no assertion")?;
+        let source =
+            AssertionSource::new(move |_| std::future::ready(Ok::<_, String>(assertion.clone())));
+        Ok(OAuth::workload_identity(issuer, client, source))
+    }
 }
 
 #[derive(Deserialize)]

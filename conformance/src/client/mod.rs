@@ -5,13 +5,36 @@ mod auth_extensions;
 mod headers;
 mod input;
 mod robot;
+mod steps;
 mod tools;
 
 use std::error::Error;
+use std::process::ExitCode;
 use std::time::Duration;
+use std::{env, iter};
 
 use mcp_client::Client;
 pub use robot::{Browser, Robot};
+
+/// The program: goes through the scenario that the environment names with the server of its argument. Ends with 0 if
+/// it could, and says on standard error why not.
+pub async fn main() -> ExitCode {
+    let (Ok(scenario), Some(url)) = (env::var("MCP_CONFORMANCE_SCENARIO"), env::args().nth(1))
+    else {
+        eprintln!("everything-client needs a URL, and a scenario in MCP_CONFORMANCE_SCENARIO");
+        return ExitCode::from(2);
+    };
+    match run(&scenario, &url).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{scenario}: {error}");
+            for cause in iter::successors(error.source(), |error| (**error).source()) {
+                eprintln!("  because {cause}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
 
 /// Goes through `scenario` with the suite's server at `url`. Whether the client did well is for the suite to
 /// say, which sees every request.
@@ -19,6 +42,11 @@ pub use robot::{Browser, Robot};
 /// # Errors
 /// A scenario that this client does not know, a call that should have succeeded, and after 25 s in any case.
 pub async fn run(scenario: &str, url: &str) -> Result<(), Box<dyn Error>> {
+    if scenario == "steps" {
+        let over_stdio = env::var("MCP_CONFORMANCE_TRANSPORT").is_ok_and(|it| it == "stdio");
+        let context = env::var("MCP_CONFORMANCE_CONTEXT")?;
+        return tokio::time::timeout(LIMIT, steps::go_through(url, over_stdio, &context)).await?;
+    }
     let builder = input::answering(Client::builder(url));
     let client = if scenario.starts_with("auth/") {
         let oauth = match auth_extensions::settings(scenario, url).await? {

@@ -32,7 +32,7 @@ pub(super) fn all() -> [Tool; 14] {
         Tool::new("test_streaming_elicitation", elicitation).description("Asks for a name."),
         Tool::new("test_logging_tool", logging).description("Logs, if it is asked to."),
         Tool::new("test_custom_header", custom_header)
-            .description("Has its argument mirrored in a header."),
+            .description("Has its arguments mirrored in headers."),
         Tool::new("test_trigger_tool_change", tool_change)
             .description("Says that the list of tools has changed."),
         Tool::new("test_trigger_prompt_change", prompt_change)
@@ -107,10 +107,27 @@ async fn logging(log: Log) -> &'static str {
 struct CustomHeader {
     #[schemars(extend("x-mcp-header" = "Value"))]
     value: String,
+    #[serde(default)]
+    #[schemars(extend("x-mcp-header" = "Count"))]
+    count: i64,
+    #[serde(default)]
+    #[schemars(extend("x-mcp-header" = "Flag"))]
+    flag: bool,
+    #[serde(default)]
+    inner: Inner,
 }
 
-async fn custom_header(Args(CustomHeader { value }): Args<CustomHeader>) -> String {
-    value
+#[derive(Default, Deserialize, JsonSchema)]
+#[schemars(inline)]
+struct Inner {
+    #[serde(default)]
+    #[schemars(extend("x-mcp-header" = "Inner-Text"))]
+    text: String,
+}
+
+async fn custom_header(Args(arguments): Args<CustomHeader>) -> String {
+    let CustomHeader { value, count, flag, inner } = arguments;
+    format!("{value}, {count}, {flag}, {}", inner.text)
 }
 
 async fn tool_change(notify: Notify) -> &'static str {
@@ -160,6 +177,6 @@ pub(super) const PNG: &[u8] =
     \0\0\0\nIDATx\xdach\0\0\0\x82\0\x81\xdaE\x08;\0\0\0\0IEND\xaeB`\x82";
 
 /// Four samples of silence.
-const WAV: &[u8] =
+pub(super) const WAV: &[u8] =
     b"RIFF(\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\x04\0\0\0\
     \x80\x80\x80\x80";

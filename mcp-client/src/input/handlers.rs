@@ -9,7 +9,7 @@ use mcp_types::{
 };
 use serde::Serialize;
 
-use super::{InputHandler, IntoAnswer};
+use super::{InputHandler, IntoAnswer, rules};
 use crate::error::BoxError;
 use crate::future::{BoxFuture, try_join_all};
 
@@ -147,13 +147,18 @@ impl Handlers {
             }
             InputRequest::CreateMessage(params) => {
                 let (handler, params) = (self.sample.as_ref()?, params.clone());
-                Some(Box::pin(async move { json(key, &handler(*params).await?) }))
+                Some(Box::pin(async move {
+                    rules::conversation(&params)?;
+                    json(key, &handler(*params).await?)
+                }))
             }
             InputRequest::ListRoots(_) => {
                 let handler = self.roots.as_ref()?;
-                Some(Box::pin(
-                    async move { json(key, &ListRootsResult { roots: handler(()).await? }) },
-                ))
+                Some(Box::pin(async move {
+                    let roots = handler(()).await?;
+                    rules::roots(&roots)?;
+                    json(key, &ListRootsResult { roots })
+                }))
             }
             _ => None,
         }

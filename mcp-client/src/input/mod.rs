@@ -1,6 +1,7 @@
 //! Answering a server that asks for input before it can finish. Specification: Multi Round-Trip Requests.
 
 mod handlers;
+mod rules;
 mod setters;
 
 use std::future::ready;

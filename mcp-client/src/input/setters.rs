@@ -61,7 +61,8 @@ impl ClientBuilder {
 
     /// Answers a server that asks a model, and declares that the client can. Default is not to. For servers
     /// that let the model use tools, declare `sampling.tools` as [`capabilities`](Self::capabilities) as
-    /// well. Specification: Sampling, which this revision deprecates.
+    /// well. Messages that are no conversation, such as a use of a tool without its result, end the call before `handler`
+    /// sees them. Specification: Sampling, which this revision deprecates.
     pub fn on_sample<F, Fut>(mut self, handler: F) -> Self
     where
         F: Fn(CreateMessageParams) -> Fut + Send + Sync + 'static,
@@ -71,7 +72,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Answers a server that asks where it may work, and declares that the client can. Default is not to.
+    /// Answers a server that asks where it may work, and declares that the client can. Default is not to. A root that is no
+    /// `file://` URI, or whose path has `.` or `..` in it, in whatever way they are written, ends the call.
     /// Specification: Roots, which this revision deprecates.
     pub fn on_roots<F, Fut>(mut self, handler: F) -> Self
     where

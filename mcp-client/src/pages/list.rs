@@ -178,12 +178,7 @@ where
             Err(error) if error.is_transport() || error.is_timeout() || error.is_lost() => {
                 return page;
             }
-            Err(error) => {
-                if is_refused(error) && self.seen.count > 0 {
-                    self.client.forget(R::METHOD);
-                }
-                Ok(None)
-            }
+            Err(_) => Ok(None),
         };
         match next {
             Ok(next) => {

@@ -510,3 +510,15 @@ async fn a_list_stands_in_as_a_whole() {
     assert!(all(&client).await.is_err());
     assert_eq!(server.requests().len(), 5);
 }
+
+// Specification: Caching, Interaction with Pagination.
+#[tokio::test(start_paused = true)]
+async fn a_refused_cursor_drops_all_pages() {
+    let first = json(page("0", r#","ttlMs":60000,"nextCursor":"1""#));
+    let refused = json(error(-32602, "null"));
+    let client = Memory::new([first, refused, json(page("1", ""))]).client();
+    assert_eq!(listed(&client).await, "0");
+    assert_eq!(listed(&client).await, "0");
+    client.list_prompts().cursor("1").await.unwrap_err();
+    assert_eq!(listed(&client).await, "1");
+}

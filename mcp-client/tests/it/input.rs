@@ -485,3 +485,31 @@ async fn a_result_without_a_type_is_complete() {
     let error = call(&server.client()).await.unwrap_err();
     assert!(error.is_protocol(), "{error:?}");
 }
+
+// Specification: Roots, Security Considerations.
+#[tokio::test]
+async fn no_root_leads_elsewhere() {
+    for uri in ["https://a.example/", "file:///a/../b", "file:///a/%2e%2E/b", "file:///a%00"] {
+        let server = Server::start([Reply::json(&asking(&[("r", ROOTS)], None))]).await;
+        let client = server.builder().on_roots(move || std::future::ready(vec![Root::new(uri)]));
+        let error = call(&client.build().unwrap()).await.unwrap_err();
+        assert!(error.is_input(), "{error:?}");
+        assert_eq!(server.requests().len(), 1, "{uri}");
+    }
+}
+
+// Specification: Sampling, Message Content Constraints.
+#[tokio::test]
+async fn no_model_is_asked_what_is_no_conversation() {
+    let lonely = SAMPLE.replace(
+        r#"{"type":"text","text":"2+2"}"#,
+        r#"{"type":"tool_result","toolUseId":"1","content":[]}"#,
+    );
+    let server = Server::start([Reply::json(&asking(&[("s", &lonely)], None))]).await;
+    let client = server.builder().on_sample(async |_| -> Result<CreateMessageResult, BoxError> {
+        panic!("the request is wrong")
+    });
+    let error = call(&client.build().unwrap()).await.unwrap_err();
+    assert!(error.is_input(), "{error:?}");
+    assert_eq!(server.requests().len(), 1);
+}

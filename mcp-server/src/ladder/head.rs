@@ -57,7 +57,7 @@ pub(crate) fn check_host(
     let field = match (fields.next(), fields.next()) {
         (None, _) => None,
         (Some(host), None) => Some(host.to_str().or(Err(Reason::Host))?),
-        (Some(_), Some(_)) => return Err(Reason::Host),
+        (Some(_), Some(_)) => return Err(Reason::NotOneHost),
     };
     let target = uri.authority().map(Authority::as_str);
     let host = match (field, target) {
@@ -65,7 +65,7 @@ pub(crate) fn check_host(
             return Err(Reason::Host);
         }
         (Some(host), _) | (None, Some(host)) => host,
-        (None, None) => return Err(Reason::Host),
+        (None, None) => return Err(Reason::NotOneHost),
     };
     if policy.check_host(host) { Ok(()) } else { Err(Reason::Host) }
 }

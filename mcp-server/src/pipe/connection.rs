@@ -166,13 +166,17 @@ impl Connection {
         }
     }
 
-    /// Whatever is wrong with a line is told to the client, and the next is taken all the same.
+    /// Whatever is wrong with a line is told to the client, unless that is a notification, and the next is taken all
+    /// the same.
     fn take(&mut self, line: Result<Bytes, LineTooLong>) {
         let taken = match line {
             Ok(line) => self.hear(&line),
             Err(LineTooLong { limit }) => Err(Rejection::new(Reason::LineTooLong { limit })),
         };
         if let Err(rejection) = taken {
+            if rejection.is_of_notification() {
+                return tracing::debug!("a notification has wrong parameters");
+            }
             // It is made of strings and numbers, which always encode.
             let message = serde_json::to_vec(&rejection.message()).unwrap_or_default();
             Framing::Lines.write(self.output.bytes(), &message);

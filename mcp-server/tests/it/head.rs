@@ -63,9 +63,6 @@ async fn only_names_of_the_server_are_answered_to() {
         assert!(reply.status == 403 || passes, "{host:?}: {}", reply.status);
     }
     let table = [
-        call().remove("Host"),
-        call().add("Host", "localhost"),
-        call().add("Host", "evil.example"),
         call().line("GET / HTTP/1.1").set("Host", "evil.example"),
         call().line("POST http://localhost/mcp HTTP/1.1").set("Host", "evil.example"),
         call().line("POST http://evil.example/mcp HTTP/1.1").set("Host", "localhost"),
@@ -84,6 +81,19 @@ async fn only_names_of_the_server_are_answered_to() {
         call().line("POST http://localhost/mcp HTTP/1.1").remove("Host"),
     ] {
         assert_eq!(running.ask(&post).await.status, 200, "{post:?}");
+    }
+}
+
+/// HTTP itself wants 400 where there is not one host.
+#[tokio::test]
+async fn a_request_has_one_host() {
+    let running = start().await;
+    for post in
+        [call().remove("Host"), call().add("Host", "localhost"), call().add("Host", "evil.example")]
+    {
+        let reply = running.ask(&post).await;
+        assert_eq!((reply.status, reply.code()), (400, Some(-32600)), "{post:?}");
+        assert_eq!(reply.message().get("id"), None);
     }
 }
 

@@ -318,6 +318,12 @@ async fn a_cancellation_that_means_nothing_is_ignored() {
         pipe.cancel(id).await;
     }
     pipe.write("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}\n").await;
+    for params in ["[1]", "7", "{\"requestId\":1,\"requestId\":1}", "{\"_meta\":{\"a\":1,\"a\":1}}"]
+    {
+        let method = "notifications/cancelled";
+        pipe.write(&format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#)).await;
+        pipe.write("\n").await;
+    }
     pipe.write("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/Cancelled\",\"params\":{\"requestId\":1}}\n")
         .await;
     pipe.is_quiet().await;

@@ -177,8 +177,11 @@ impl<'a> Envelope<'a> {
 
     fn classify(self) -> Result<Message<'a>, ScanError> {
         let id = self.id();
+        let of_notification = matches!(id, Id::Absent) && self.has_method();
         match (self.content(), id) {
-            (Err(kind), id) => Err(ScanError::new(id.valid(), kind)),
+            (Err(kind), id) => {
+                Err(ScanError::new(id.valid(), kind).of_notification(of_notification))
+            }
             (Ok(Content::Call(..)), Id::Valid(id)) if is_long(&id) => {
                 Err(ScanError::new(Some(id), Kind::LongId))
             }
@@ -196,6 +199,15 @@ impl<'a> Envelope<'a> {
             }
             (Ok(_), _) => Err(ScanError::new(None, "the id must be a string or an integer")),
         }
+    }
+
+    /// Whether it calls a method: all is right but for the params.
+    fn has_method(&self) -> bool {
+        let is_text =
+            |raw: Option<&str>| raw.and_then(decode_string).is_some_and(|it| !it.is_empty());
+        let is_whole = self.jsonrpc.and_then(decode_string).as_deref() == Some("2.0")
+            && self.repeated.is_none();
+        is_whole && is_text(self.method) && self.result.is_none() && self.error.is_none()
     }
 
     fn content(self) -> Result<Content<'a>, Kind> {

@@ -13,6 +13,7 @@ pub struct ScanError {
     /// The message's id wherever one could be read, so that the answer can carry it. An id that
     /// is there twice, or whose end was not seen, does not count.
     pub id: Option<RequestId>,
+    of_notification: bool,
     kind: Kind,
 }
 
@@ -24,8 +25,20 @@ impl ScanError {
         matches!(self.kind, Kind::Utf8 { .. } | Kind::Syntax(_))
     }
 
+    /// Whether the message would be a notification but for its parameters. JSON-RPC has no answer to one, whatever is
+    /// wrong with it.
+    #[must_use]
+    pub const fn is_of_notification(&self) -> bool {
+        self.of_notification
+    }
+
     pub(super) fn new(id: Option<RequestId>, kind: impl Into<Kind>) -> Self {
-        Self { id, kind: kind.into() }
+        Self { id, of_notification: false, kind: kind.into() }
+    }
+
+    pub(super) const fn of_notification(mut self, it: bool) -> Self {
+        self.of_notification = it;
+        self
     }
 }
 

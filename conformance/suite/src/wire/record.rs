@@ -1,0 +1,38 @@
+//! `Record`: what the tested side has sent in the whole run, for the checks that judge all of it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::Head;
+
+/// What was seen, by all checks so far. A cheap clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Record(Arc<Mutex<Vec<Noted>>>);
+
+/// One message of the tested side.
+#[derive(Clone, Debug)]
+pub(crate) struct Noted {
+    /// What it answers, where it answers something: the method of a request.
+    pub(crate) method: String,
+    /// The head that it came under, over HTTP.
+    pub(crate) head: Option<Head>,
+    pub(crate) message: Value,
+}
+
+/// Messages that are kept.
+const KEPT: usize = 20_000;
+
+impl Record {
+    pub(crate) fn add(&self, noted: Noted) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() < KEPT {
+            all.push(noted);
+        }
+    }
+
+    /// All that was noted so far.
+    pub(crate) fn all(&self) -> Vec<Noted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
