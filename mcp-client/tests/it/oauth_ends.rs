@@ -149,6 +149,42 @@ async fn a_refusal_is_over_when_its_user_has_signed_out() {
     assert_eq!(world.count("GET /as/authorize"), asked + 1);
 }
 
+/// Polls so often at the most.
+async fn for_polls(count: usize, future: impl Future) -> bool {
+    let (mut future, mut left) = (pin!(future), count);
+    poll_fn(|cx| {
+        let Some(one_less) = left.checked_sub(1) else { return Poll::Ready(false) };
+        left = one_less;
+        future.as_mut().poll(cx).map(|_| true)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_call_may_be_dropped_wherever_it_waits() {
+    for is_signed_in in [false, true] {
+        for count in 0.. {
+            assert!(count < 1000, "it does not end");
+            let world = World::start().await;
+            let client = world.client();
+            if is_signed_in {
+                call(&client).await.unwrap();
+                world.expire_all();
+            }
+            let ended = for_polls(count, call(&client)).await;
+            succeeds(&client).await;
+            assert!(world.refreshes() <= 1 && world.count("GET /as/authorize") == 1);
+            // As often as the client is told to, it signs out and in again.
+            for_polls(count, client.sign_out()).await;
+            client.sign_out().await.unwrap();
+            succeeds(&client).await;
+            if ended {
+                break;
+            }
+        }
+    }
+}
+
 fn one_thread() -> Runtime {
     runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
