@@ -11,6 +11,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use mcp_client::Client;
+pub use robot::{Browser, Robot};
 
 /// Goes through `scenario` with the suite's server at `url`. Whether the client did well is for the suite to
 /// say, which sees every request.

@@ -1,8 +1,9 @@
-//! What the program `everything-server` serves.
+//! What the program `everything-server` serves, and what servers that want tokens do.
 
 mod input;
 mod peer;
 mod prompts;
+mod protected;
 mod resources;
 mod tools;
 
@@ -15,6 +16,8 @@ use std::time::Duration;
 use mcp_server::types::CacheScope;
 use mcp_server::{Announces, BuildError, Server, Tool};
 use tokio::sync::Notify;
+
+pub use protected::protected;
 
 /// The server with everything that the official suite and the clients of other SDKs look for. It notifies `end` when
 /// a client wants to see how a shutdown ends its subscriptions.
