@@ -284,6 +284,7 @@ impl ClientBuilder {
     /// this lets answers outlive a token. A client with a [`connector`](Self::connector), a
     /// [`service`](Self::service) or a TLS configuration shares private answers with no other unless this is set, since each
     /// may add credentials of its own; one that adds different ones from call to call needs [`no_cache`](Self::no_cache).
+    /// Where users sign in (feature `oauth`), each sign-in is a context of its own in any case.
     /// Specification: Caching, Cache Scope Field.
     pub fn cache_context(mut self, context: impl AsRef<[u8]>) -> Self {
         self.cache_context = Some(context.as_ref().into());

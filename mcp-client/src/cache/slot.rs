@@ -52,9 +52,11 @@ impl<'a> Slot<'a> {
         }
         let params = request.params().ok()?;
         let signed_in = shared.link.signed_in();
-        let context = match &shared.cache_context {
-            Some(context) => Arc::clone(context),
-            None => {
+        let context = match (&shared.cache_context, &signed_in) {
+            (Some(context), None) => Arc::clone(context),
+            // Whoever signs in is somebody else, whatever the application says of itself.
+            (Some(context), Some(name)) => [name.as_bytes(), b"\n", context].concat().into(),
+            (None, _) => {
                 let lines = [
                     ("below", &*shared.below),
                     ("signed in", signed_in.as_deref().unwrap_or_default()),

@@ -52,21 +52,22 @@
 //! - A server that wants more rights for one call gets a sign-in with those that there are and the new ones; no more than
 //!   twice in a call, and never for what was asked for in vain.
 //! - A user who says no, or does not come back, is not asked again until the application calls
-//!   [`sign_in`](crate::Client::sign_in). [`sign_out`](crate::Client::sign_out) forgets the tokens.
+//!   [`sign_in`](crate::Client::sign_in). [`sign_out`](crate::Client::sign_out) forgets the tokens, and that; a sign-in that
+//!   is under way comes to nothing.
 //! - When the server has moved to another authorization server, the user signs in there; nothing of the old one is sent
 //!   to it.
 //!
 //! Private answers in the [cache](super::caching) belong to a sign-in: after another one they are asked for anew.
 //!
 //! # Who the application is
-//!//!
+//!
 //! An authorization server wants to know which application a user lets in. There are three ways, tried in this order:
 //!
-//! | way | what to do | set with |
-//! |---|---|---|
-//! | its owner registered the application | ask them for a client id, and a secret if there is one | [`Identity::registered`](crate::oauth::Identity::registered) |
-//! | a document about the application | publish a JSON file at an `https://` URL, which is the client id | [`Identity::document`](crate::oauth::Identity::document) |
-//! | the application registers itself | nothing, where the authorization server allows it | [`Identity::dynamic`](crate::oauth::Identity::dynamic) |
+//! | way | what to do | set with | step by step |
+//! |---|---|---|---|
+//! | its owner registered the application | ask them for a client id, and a secret if there is one | [`registered`](crate::oauth::OAuth::registered) | [`Identity::registered`](crate::oauth::Identity::registered) |
+//! | a document about the application | publish a JSON file at an `https://` URL, which is the client id | [`client_id_metadata`](crate::oauth::OAuth::client_id_metadata) | [`Identity::document`](crate::oauth::Identity::document) |
+//! | the application registers itself | nothing, where the authorization server allows it | [`client_name`](crate::oauth::OAuth::client_name) or [`client_metadata`](crate::oauth::OAuth::client_metadata) | [`Identity::dynamic`](crate::oauth::Identity::dynamic) |
 //!
 //! What was registered is named together with the authorization server it was registered with, letter for letter as that
 //! calls itself, and goes nowhere else. If a server moves to another authorization server, that is an error which names both,

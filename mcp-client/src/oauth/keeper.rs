@@ -1,6 +1,5 @@
 //! `Keeper`: the token of one server, which all calls use and one task at a time gets or renews.
 
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use mcp_transport::auth::{Challenge, Scopes};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::asked::Asked;
 use super::dpop::{self, Nonces};
 use super::error::{Kind, OAuthError};
 use super::grant::Grant;
@@ -34,8 +34,8 @@ pub(super) struct Core {
     pub(super) store: Arc<dyn TokenStore>,
     /// Wanted whatever the server wants.
     pub(super) scopes: Scopes,
-    /// How often a user was asked.
-    pub(super) asked: Arc<AtomicU64>,
+    /// Users who were sent to a page.
+    pub(super) asked: Arc<Asked>,
     state: Mutex<State>,
 }
 
@@ -51,11 +51,14 @@ pub(super) struct State {
     quiet_until: Option<Instant>,
 }
 
-/// What is being done. `ended` is `None` while it goes on.
+/// What is being done.
 struct Job {
     work: Work,
-    ended: watch::Receiver<Option<Result<(), OAuthError>>>,
+    ended: Ended,
 }
+
+/// `None` while it goes on.
+type Ended = watch::Receiver<Option<Result<(), OAuthError>>>;
 
 /// What one call has been through.
 #[derive(Default)]
@@ -73,7 +76,7 @@ impl Keeper {
         grant: Box<dyn Grant>,
         store: Arc<dyn TokenStore>,
         scopes: Scopes,
-        asked: Arc<AtomicU64>,
+        asked: Arc<Asked>,
     ) -> Self {
         let state = Mutex::new(State {
             token: None,
@@ -210,10 +213,12 @@ impl Keeper {
         self.obtain(self.current().as_ref(), Vec::new(), true).await.map(drop)
     }
 
-    /// Forgets the tokens.
+    /// Forgets the tokens, those of a sign-in that is under way as well, and what was refused to whoever had them.
     pub(super) async fn sign_out(&self) -> Result<(), OAuthError> {
         self.join(&Work::Load).await?;
-        self.join(&Work::SignOut).await
+        let result = self.join(&Work::SignOut).await;
+        self.core.state().refusals.forget();
+        result
     }
 
     /// A token from nothing in place of one, or none, unless it has been replaced already.
@@ -274,40 +279,48 @@ impl Keeper {
 
     /// Sees to it that `work` is done, by whomever, and waits for it. It goes on when the future is dropped.
     async fn join(&self, work: &Work) -> Result<(), OAuthError> {
+        let mut is_again = false;
         loop {
             let Some((mut ended, is_this)) = self.enlist(work) else { return Ok(()) };
             let ended = ended.wait_for(Option::is_some).await.map(|ended| ended.clone());
             match ended {
                 Ok(Some(result)) if is_this => return result,
-                Ok(_) => {}
-                Err(_) => {
+                // It panicked, or its runtime has ended. A user is not asked twice for that.
+                Err(_) if is_this && (is_again || matches!(work, Work::Obtain(_))) => {
                     return Err(OAuthError::new(Kind::Redirect, "the sign-in was broken off"));
                 }
+                Err(_) => is_again |= is_this,
+                Ok(_) => {}
             }
         }
     }
 
     /// What is being done, and whether that is this work; `None` if there is nothing to do.
-    #[expect(clippy::type_complexity, reason = "used once")]
-    fn enlist(
-        &self,
-        work: &Work,
-    ) -> Option<(watch::Receiver<Option<Result<(), OAuthError>>>, bool)> {
+    fn enlist(&self, work: &Work) -> Option<(Ended, bool)> {
         let mut state = self.core.state();
-        if !work.is_needed(&state) {
+        let signs_in = state.job.as_ref().is_some_and(|job| matches!(job.work, Work::Obtain(_)));
+        if !work.is_needed(&state, signs_in) {
             return None;
         }
         if let Some(job) = &state.job {
+            if matches!(work, Work::SignOut) {
+                // A user may take minutes, or never come back.
+                self.core.asked.give_up();
+            }
             return Some((job.ended.clone(), job.work.covers(work)));
         }
         let (tell, ended) = watch::channel(None);
         state.job = Some(Job { work: work.clone(), ended: ended.clone() });
-        let (core, work) = (Arc::clone(&self.core), work.clone());
+        if matches!(work, Work::Obtain(_)) {
+            self.core.asked.begin();
+        }
+        drop(state);
+        let doing = Doing { core: Arc::clone(&self.core), tell, result: None };
+        let work = work.clone();
+        // A runtime that is ending drops it at once, which takes the lock.
         tokio::spawn(async move {
-            let over = Over(&core);
-            let result = work.carry_out(&core).await;
-            drop(over);
-            tell.send_replace(Some(result));
+            let result = work.carry_out(&doing.core).await;
+            doing.end(result);
         });
         Some((ended, true))
     }
@@ -325,12 +338,27 @@ impl Core {
     }
 }
 
-/// Says that nothing is being done, even after a panic.
-struct Over<'a>(&'a Core);
+/// Something that is being done. When it is dropped nothing is being done any more, be it that it is done, that it
+/// panicked, or that its runtime ended before it was begun.
+struct Doing {
+    core: Arc<Core>,
+    tell: watch::Sender<Option<Result<(), OAuthError>>>,
+    result: Option<Result<(), OAuthError>>,
+}
 
-impl Drop for Over<'_> {
+impl Doing {
+    fn end(mut self, result: Result<(), OAuthError>) {
+        self.result = Some(result);
+    }
+}
+
+impl Drop for Doing {
     fn drop(&mut self) {
-        self.0.state().job = None;
+        // Before anybody is told of it, who would find that it goes on.
+        self.core.state().job = None;
+        if self.result.is_some() {
+            self.tell.send_replace(self.result.take());
+        }
     }
 }
 

@@ -33,6 +33,7 @@
 //! OAuth Client Credentials; Enterprise-Managed Authorization. RFC 7523; RFC 9449.
 
 mod address;
+mod asked;
 mod assertion;
 mod client;
 mod client_auth;

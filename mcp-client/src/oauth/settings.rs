@@ -2,14 +2,14 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use mcp_transport::auth::Scopes;
 use mcp_types::Implementation;
 
+use super::asked::{Asked, Asking};
 use super::client_id::ClientId;
 use super::code::{AuthorizationCode, Choose};
-use super::flow::{AuthorizationUrl, Redirect, RedirectHandler};
+use super::flow::RedirectHandler;
 use super::grant::Grant;
 use super::http::Fetcher;
 use super::identity::{ClientMetadata, Identity};
@@ -20,8 +20,6 @@ use super::machine::{
 use super::policy::Policy;
 use super::store::{MemoryStore, TokenStore};
 use crate::endpoint::Endpoint;
-use crate::error::BoxError;
-use crate::future::BoxFuture;
 
 /// How a client gets access tokens for its server. Set it with
 /// [`ClientBuilder::oauth`](crate::ClientBuilder::oauth).
@@ -45,7 +43,7 @@ use crate::future::BoxFuture;
 #[must_use]
 pub struct OAuth {
     way: Way,
-    asked: Arc<AtomicU64>,
+    asked: Arc<Asked>,
     identity: Identity,
     choose: Option<Choose>,
     binds: bool,
@@ -66,8 +64,8 @@ enum Way {
 impl OAuth {
     /// Users sign in, in a browser that `handler` sends them to. Specification: Authorization Flow Steps.
     pub fn sign_in(handler: impl RedirectHandler + 'static) -> Self {
-        let asked = Arc::default();
-        let handler = Arc::new(Counted { handler, asked: Arc::clone(&asked) });
+        let asked = Arc::new(Asked::default());
+        let handler = Arc::new(Asking::new(handler, &asked));
         Self { asked, ..Self::by(Way::SignIn(handler)) }
     }
 
@@ -227,43 +225,5 @@ impl fmt::Debug for OAuth {
             .field("dpop", &self.binds)
             .field("policy", &self.policy)
             .finish_non_exhaustive()
-    }
-}
-
-/// Counts how often a user is sent to a page.
-struct Counted<H> {
-    handler: H,
-    asked: Arc<AtomicU64>,
-}
-
-impl<H: RedirectHandler> RedirectHandler for Counted<H> {
-    fn prepare<'a>(
-        &'a self,
-        registered: &'a [String],
-    ) -> BoxFuture<'a, Result<Box<dyn Redirect>, BoxError>> {
-        Box::pin(async move {
-            let redirect = self.handler.prepare(registered).await?;
-            let asked = Arc::clone(&self.asked);
-            Ok(Box::new(CountedRedirect { redirect, asked }) as Box<dyn Redirect>)
-        })
-    }
-}
-
-struct CountedRedirect {
-    redirect: Box<dyn Redirect>,
-    asked: Arc<AtomicU64>,
-}
-
-impl Redirect for CountedRedirect {
-    fn uri(&self) -> &str {
-        self.redirect.uri()
-    }
-
-    fn authorize(
-        self: Box<Self>,
-        url: AuthorizationUrl,
-    ) -> BoxFuture<'static, Result<String, BoxError>> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        self.redirect.authorize(url)
     }
 }

@@ -43,7 +43,8 @@ impl Tokens {
 
     /// Whether it has expired, or will within `margin`. One that says nothing of it has not.
     pub fn expires_within(&self, margin: Duration) -> bool {
-        self.expires_at.is_some_and(|at| SystemTime::now() + margin >= at)
+        let left = |at: SystemTime| at.duration_since(SystemTime::now()).unwrap_or_default();
+        self.expires_at.is_some_and(|at| left(at) <= margin)
     }
 
     /// What it is good for, as far as the provider said.
@@ -90,5 +91,30 @@ pub(crate) mod unix_time {
     ) -> Result<Option<SystemTime>, D::Error> {
         let seconds = Option::<u64>::deserialize(deserializer)?;
         Ok(seconds.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_the_margin() {
+        let mut tokens = Tokens::bearer("a");
+        assert!(!tokens.expires_within(Duration::MAX));
+        let (now, hour) = (SystemTime::now(), Duration::from_secs(3600));
+        let table = [
+            (now - hour, Duration::ZERO, true),
+            (SystemTime::UNIX_EPOCH, Duration::ZERO, true),
+            (now, Duration::ZERO, true),
+            (now + hour, Duration::ZERO, false),
+            (now + hour, hour * 2, true),
+            (now + hour, hour / 2, false),
+            (now + hour, Duration::MAX, true),
+        ];
+        for (at, margin, expected) in table {
+            tokens.expires_at = Some(at);
+            assert_eq!(tokens.expires_within(margin), expected, "{at:?} {margin:?}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::HeaderMap;
+use http::header::AUTHORIZATION;
 use serde_json::{Map, Value};
 
 use super::assertion::client_assertion;
@@ -10,6 +11,7 @@ use super::client_auth::authenticate;
 use super::client_id::AuthMethod;
 use super::dpop::{DPOP, ProofKey, USE_NONCE};
 use super::error::{Kind, OAuthError, ProviderError};
+use super::form;
 use super::http::{Fetched, Fetcher};
 use super::registration::Registration;
 use super::secret::Secret;
@@ -111,11 +113,13 @@ impl TokenEndpoint<'_> {
             let nonce = fetcher.nonces().of(self.url);
             key.prove(&mut headers, self.url, None, nonce.as_deref())?;
         }
+        let basic = headers.get(AUTHORIZATION).cloned();
         let fetched = fetcher.post_form(self.url, headers, &form).await?;
         let has_nonce = self.key.is_some() && fetcher.nonces().note(self.url, &fetched.headers);
         let secret = client.secret.iter().map(Secret::expose);
         let sent = form.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| *value);
-        let secrets = sent.chain(secret).collect::<Vec<_>>();
+        let basic = basic.iter().filter_map(|basic| basic.to_str().ok()?.strip_prefix("Basic "));
+        let secrets = sent.chain(secret).chain(basic).collect::<Vec<_>>();
         Ok((read(self.url, &fetched, &secrets, SystemTime::now()), has_nonce))
     }
 }
@@ -182,9 +186,10 @@ fn failure(answer: &Map<String, Value>, secrets: &[&str]) -> Option<ProviderErro
     };
     let refused = answer.get("ok") == Some(&Value::Bool(false));
     let code = text("error").or_else(|| refused.then(|| "error".to_owned()))?;
-    // Whoever repeats a secret gets no hearing.
+    // Whoever repeats a secret, be it as it was sent, gets no hearing.
     let clean = |text: String| {
-        let repeats = |secret: &&str| secret.len() >= SECRET && text.contains(*secret);
+        let has = |secret: &str| text.contains(secret) || text.contains(&form::escape(secret));
+        let repeats = |secret: &&str| secret.len() >= SECRET && has(secret);
         let is_told = CODES.contains(&&*text) || !secrets.iter().any(repeats);
         if is_told { text } else { "(withheld)".to_owned() }
     };
@@ -258,7 +263,8 @@ mod tests {
     fn answer(body: &Value) -> Result<Tokens, OAuthError> {
         let body = body.to_string().into();
         let fetched = Fetched { status: StatusCode::OK, headers: HeaderMap::new(), body };
-        let answer = read("https://a/token?s3cret", &fetched, &["s3cret", "client"], UNIX_EPOCH);
+        let answer =
+            read("https://a/token?s3cret", &fetched, &["s3cret", "client", "s3/cr=et"], UNIX_EPOCH);
         answer.map(|answer| answer.tokens)
     }
 
@@ -341,6 +347,7 @@ mod tests {
             (json!({ "error": {} }), "error"),
             (json!({ "error": "x", "error_description": "is s3cret right?" }), "x, (withheld)"),
             (json!({ "error": "s3cret" }), "(withheld)"),
+            (json!({ "error": "x", "error_description": "code=s3%2Fcr%3Det" }), "x, (withheld)"),
         ];
         for (body, expected) in table {
             let error = answer(&body).unwrap_err();

@@ -1,7 +1,6 @@
 //! `Work`: what changes the token of a server.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mcp_transport::auth::{Challenge, Scopes};
@@ -39,8 +38,8 @@ pub(super) struct ToObtain {
 }
 
 impl Work {
-    /// Whether it is still to be done.
-    pub(super) fn is_needed(&self, state: &State) -> bool {
+    /// Whether it is still to be done, where a sign-in may be under way.
+    pub(super) fn is_needed(&self, state: &State, signs_in: bool) -> bool {
         let is_token = |token: Option<&Arc<Token>>| match (token, &state.token) {
             (Some(token), Some(current)) => Arc::ptr_eq(token, current),
             (None, None) => true,
@@ -50,7 +49,7 @@ impl Work {
             Self::Load => !state.is_loaded,
             Self::Refresh(of) => is_token(Some(of)),
             Self::Obtain(to) => is_token(to.after.as_ref()),
-            Self::SignOut => state.token.is_some(),
+            Self::SignOut => state.token.is_some() || signs_in,
         }
     }
 
@@ -180,7 +179,7 @@ impl Core {
                 return Err(error);
             }
         }
-        let asked = self.asked.load(Ordering::Relaxed);
+        let asked = self.asked.count();
         let registry = Registrations { core: self, is_held: false };
         let need = Need {
             fetcher: &self.fetcher,
@@ -196,7 +195,7 @@ impl Core {
                 self.keep(stored, granted, Origin::SignIn).await
             }
             Err(error) => {
-                if self.asked.load(Ordering::Relaxed) != asked {
+                if self.asked.count() != asked && !self.asked.is_given_up() {
                     self.state().refusals.add(&to.scopes, &error);
                 }
                 Err(error)
@@ -241,7 +240,7 @@ impl Refusals {
         self.0.insert(0, (scopes.clone(), error.clone()));
     }
 
-    fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.0.clear();
     }
 }

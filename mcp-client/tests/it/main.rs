@@ -27,6 +27,8 @@ mod oauth_dpop;
 #[cfg(feature = "oauth")]
 mod oauth_endpoint;
 #[cfg(feature = "oauth")]
+mod oauth_ends;
+#[cfg(feature = "oauth")]
 mod oauth_enterprise;
 #[cfg(feature = "oauth")]
 mod oauth_http;

@@ -430,3 +430,25 @@ async fn an_answer_for_another_user_is_not_kept_for_the_first() {
     client.list_tools().await.unwrap();
     assert_eq!(world.count("POST /mcp"), before + 1);
 }
+
+#[tokio::test]
+async fn a_context_that_the_application_names_is_not_that_of_all_its_users() {
+    let world = World::start().await;
+    world.plan().list =
+        r#"{"resultType":"complete","tools":[],"ttlMs":3600000,"cacheScope":"private"}"#.into();
+    let oauth = OAuth::sign_in(Robot);
+    let client = world.builder().cache_context("the application").oauth(oauth).build().unwrap();
+    let asked = async || {
+        let before = world.count("POST /mcp");
+        client.list_tools().await.unwrap();
+        world.count("POST /mcp") - before
+    };
+    client.sign_in().await.unwrap();
+    assert_eq!((asked().await, asked().await), (1, 0));
+    world.expire_all();
+    assert_eq!(asked().await, 0);
+    client.sign_in().await.unwrap();
+    assert_eq!((asked().await, asked().await), (1, 0));
+    client.sign_out().await.unwrap();
+    assert_eq!(asked().await, 2);
+}

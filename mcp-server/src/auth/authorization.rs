@@ -1,6 +1,6 @@
 //! `Authorization`: who a request is from, and whether it may do what it asks for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(crate) struct Authorization {
 pub(super) type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 /// For each scope those that imply it.
-pub(super) type Implied = BTreeMap<Box<str>, Scopes>;
+pub(super) type Implied = BTreeMap<Box<str>, BTreeSet<Box<str>>>;
 
 /// A challenge: what is wrong, if anything was presented, and the scopes that are needed.
 #[derive(Clone, Copy)]

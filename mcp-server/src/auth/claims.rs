@@ -80,7 +80,10 @@ impl Claims {
             return invalid("The token is bound to a key and is not taken as a bearer token");
         }
         let client = self.client_id.as_deref().or(self.azp.as_deref());
-        let Some(subject) = self.sub.as_deref().or(client) else {
+        // One without a name would be the same as all others without one.
+        let [subject, client] =
+            [self.sub.as_deref(), client].map(|it| it.filter(|it| !it.is_empty()));
+        let Some(subject) = subject.or(client) else {
             return invalid("The token names neither a subject nor a client");
         };
         let mut access = Access::new(agreed.issuer, subject).with_scopes(self.scopes());

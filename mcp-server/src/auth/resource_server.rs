@@ -1,6 +1,6 @@
 //! `ResourceServer`: how a server is protected.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -286,23 +286,20 @@ fn scopes(texts: &[String]) -> Result<Scopes, BuildError> {
 
 /// For each scope those that imply it, be it by way of others.
 fn implied(rules: &[(String, Vec<String>)]) -> Result<Implied, BuildError> {
-    let mut direct: BTreeMap<&str, Scopes> = BTreeMap::new();
+    let mut direct: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (broader, narrower) in rules {
         scopes(std::slice::from_ref(broader))?;
-        for scope in scopes(narrower)?.iter() {
-            // Keys that live as long as the rules.
-            if let Some(key) = narrower.iter().find(|known| *known == scope) {
-                direct.entry(key).or_default().insert(broader);
-            }
+        scopes(narrower)?;
+        for scope in narrower {
+            direct.entry(scope).or_default().insert(broader);
         }
     }
     let closure = direct.keys().map(|scope| {
-        let mut by = Scopes::default();
+        let mut by = BTreeSet::new();
         let mut ahead = vec![*scope];
         while let Some(next) = ahead.pop() {
-            for broader in direct.get(next).into_iter().flat_map(Scopes::iter) {
-                if !by.contains(broader) {
-                    by.insert(broader);
+            for broader in direct.get(next).into_iter().flatten() {
+                if by.insert(Box::from(*broader)) {
                     ahead.push(broader);
                 }
             }
@@ -362,11 +359,23 @@ mod tests {
             (broad.to_owned(), narrow.into_iter().map(str::to_owned).collect::<Vec<_>>())
         });
         let implied = implied(&rules).unwrap();
-        let by = |scope: &str| implied.get(scope).map(ToString::to_string);
+        let by = |scope: &str| {
+            let by = implied.get(scope)?.iter();
+            Some(by.map(|scope| &**scope).collect::<Vec<_>>().join(" "))
+        };
         assert_eq!(by("a"), None);
         assert_eq!(by("c").unwrap(), "a");
-        assert_eq!(implied["b"], Scopes::parse("a d b"));
-        assert_eq!(implied["d"], Scopes::parse("a b d"));
-        assert_eq!(implied["e"], Scopes::parse("a b d"));
+        for scope in ["b", "d", "e"] {
+            assert_eq!(by(scope).unwrap(), "a b d");
+        }
+    }
+
+    #[test]
+    fn hierarchies_may_be_longer_than_any_list_of_scopes() {
+        let count = mcp_transport::limits::MAX_SCOPES + 100;
+        let name = |n: usize| format!("s{}", n % count);
+        let rules: Vec<_> = (0..count).map(|n| (name(n), vec![name(n + 1)])).collect();
+        let implied = implied(&rules).unwrap();
+        assert!(implied.len() == count && implied.values().all(|by| by.len() == count));
     }
 }

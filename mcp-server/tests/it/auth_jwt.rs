@@ -133,6 +133,7 @@ async fn claims_that_are_taken() {
         (|c| c["scope"] = json!(""), &full.replace("notes:read notes:write", "")),
         (|c| c["azp"] = c["client_id"].take(), full),
         (|c| drop(c["sub"].take()), &full.replace("alice", "editor")),
+        (|c| c["sub"] = json!(""), &full.replace("alice", "editor")),
         (|c| drop(c["client_id"].take()), &full.replace("by editor", "by nobody")),
         (|c| drop(c["nbf"].take()), full),
         (|c| c["cnf"] = json!({ "x5t#S256": "abc" }), full),
@@ -179,6 +180,13 @@ async fn claims_that_are_refused() {
             |c| {
                 c["sub"].take();
                 c["client_id"].take();
+            },
+            "neither a subject nor a client",
+        ),
+        (
+            |c| {
+                c["sub"] = json!("");
+                c["client_id"] = json!("");
             },
             "neither a subject nor a client",
         ),

@@ -33,7 +33,8 @@ impl FileStore {
     /// with a warning in the log.
     pub const PATIENCE: Duration = Duration::from_secs(40);
 
-    /// Keeps them in `folder`, which is made if it is not there.
+    /// Keeps them in `folder`, which is made if it is not there. One that is there keeps the rights that it has: whoever
+    /// else may write in it could put tokens of their own there.
     ///
     /// # Errors
     /// When it cannot be made.

@@ -83,6 +83,11 @@ async fn the_end_of_a_token_on_a_byte_stream() {
     let ended = lines.message().await;
     assert_eq!((&ended["id"], ended.get("error")), (&json!(1), None));
     assert!(ended.get("result").is_some(), "{ended}");
+    let cancelled = lines.message().await;
+    assert_eq!(
+        (&cancelled["method"], &cancelled["params"]["requestId"]),
+        (&json!("notifications/cancelled"), &json!(1))
+    );
     // The stream goes on, and its client is nobody any more.
     clock.store(3_600_000, Ordering::Relaxed);
     lines.call("3", "ok", json!({})).await;
