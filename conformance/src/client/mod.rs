@@ -7,11 +7,32 @@ mod robot;
 mod steps;
 mod tools;
 
-use std::env;
 use std::error::Error;
+use std::process::ExitCode;
 use std::time::Duration;
+use std::{env, iter};
 
 use mcp_client::Client;
+
+/// The program: goes through the scenario that the environment names with the server of its argument. Ends with 0 if
+/// it could, and says on standard error why not.
+pub async fn main() -> ExitCode {
+    let (Ok(scenario), Some(url)) = (env::var("MCP_CONFORMANCE_SCENARIO"), env::args().nth(1))
+    else {
+        eprintln!("everything-client needs a URL, and a scenario in MCP_CONFORMANCE_SCENARIO");
+        return ExitCode::from(2);
+    };
+    match run(&scenario, &url).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{scenario}: {error}");
+            for cause in iter::successors(error.source(), |error| (**error).source()) {
+                eprintln!("  because {cause}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
 
 /// Goes through `scenario` with the suite's server at `url`. Whether the client did well is for the suite to
 /// say, which sees every request.

@@ -2,7 +2,9 @@
 
 mod input;
 mod peer;
+mod program;
 mod prompts;
+mod protected;
 mod resources;
 mod slow;
 mod suite;
@@ -15,24 +17,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_server::types::CacheScope;
-use mcp_server::{Announces, BuildError, Key, KeyRing, Server, Tool};
+use mcp_server::{Announces, Key, KeyRing, Server, ServerBuilder, Tool};
 use tokio::sync::Notify;
 
+pub use program::main;
+pub use protected::protected;
+
 /// The server with everything that the official suite and the clients of other SDKs look for. It notifies `end` when
-/// a client wants to see how a shutdown ends its subscriptions. Its lists have pages of `page_size`.
-///
-/// # Errors
-/// None that its definitions do not cause themselves.
-pub fn everything(end: Arc<Notify>, page_size: usize) -> Result<Server, BuildError> {
-    with([], end, page_size)
+/// a client wants to see how a shutdown ends its subscriptions.
+pub fn everything(end: Arc<Notify>) -> ServerBuilder {
+    with([], end)
 }
 
 /// The same for the process that started this one, which can ask for its id, to kill it, and have it start a process
 /// that reads and writes whatever it inherits.
-///
-/// # Errors
-/// None that its definitions do not cause themselves.
-pub fn over_stdio(end: Arc<Notify>, page_size: usize) -> Result<Server, BuildError> {
+pub fn over_stdio(end: Arc<Notify>) -> ServerBuilder {
     let more = [
         Tool::new("pid", async || std::process::id().to_string()),
         Tool::new("child", async || {
@@ -40,14 +39,10 @@ pub fn over_stdio(end: Arc<Notify>, page_size: usize) -> Result<Server, BuildErr
             status.map(|status| status.to_string())
         }),
     ];
-    with(more, end, page_size)
+    with(more, end)
 }
 
-fn with<const N: usize>(
-    more: [Tool; N],
-    end: Arc<Notify>,
-    page_size: usize,
-) -> Result<Server, BuildError> {
+fn with<const N: usize>(more: [Tool; N], end: Arc<Notify>) -> ServerBuilder {
     let server = Server::builder("everything-server", env!("CARGO_PKG_VERSION"));
     let server = resources::add_to(prompts::add_to(server))
         .tools(tools::all())
@@ -55,11 +50,9 @@ fn with<const N: usize>(
         .tools(input::tools())
         .prompt(input::prompt());
     peer::add_to(slow::add_to(suite::add_to(server)), end)
-        .page_size(page_size)
         .announces(Announces::new().tools().prompts().resources().resource_updates())
         .list_cache(FRESH, CacheScope::Public)
         .state_keys(KeyRing::new(Key::new(KEY)))
-        .build()
 }
 
 /// Prints a line on standard output at once, for the process that started this one.

@@ -12,10 +12,11 @@ use clap::{Args, Parser, Subcommand};
 use crate::check::{self, Check};
 use crate::client::Manners;
 use crate::expected::Expected;
+use crate::issuer::Issuer;
 use crate::report::{self, Form, Report};
 use crate::requirement::{Level, Table};
 use crate::run::{self, Pace, Tested};
-use crate::server::{Endpoint, Target, Ways};
+use crate::server::{Endpoint, Target, Tokens, Ways};
 
 /// Tests a server or a client of the Model Context Protocol against revision 2026-07-28.
 ///
@@ -33,6 +34,12 @@ enum What {
     Server(ServerArgs),
     /// Tests a client.
     Client(ClientArgs),
+    /// Serves the suite's own authorization server until it is killed, for servers that ask it for its keys as they start.
+    Issuer {
+        /// Host and port to listen on; the issuer is http://HOST:PORT.
+        #[arg(value_name = "HOST:PORT")]
+        address: String,
+    },
     /// Lists the checks.
     List(Filter),
     /// Explains a check or a requirement.
@@ -75,6 +82,12 @@ struct ServerArgs {
     /// A header in place of the one above for requests of another user, who must not go on where the first has begun.
     #[arg(long = "other-header", conflicts_with = "command")]
     other_headers: Vec<String>,
+    /// Host and port where the suite's own authorization server listens. The server has to trust the issuer http://HOST:PORT;
+    /// the tokens are minted.
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["command", "good"])]
+    issuer: Option<String>,
+    #[command(flatten)]
+    tokens: Tokens,
     /// A shell command that asks the server to end, such as "kill -TERM 4711": the last thing that happens to it.
     #[arg(long, conflicts_with = "command")]
     stop: Option<String>,
@@ -119,6 +132,12 @@ struct Common {
     /// Counts what a SHOULD asks for as if it were a MUST.
     #[arg(long)]
     strict: bool,
+}
+
+impl Common {
+    fn patience(&self) -> Result<Duration, String> {
+        Duration::try_from_secs_f64(self.patience).map_err(|error| error.to_string())
+    }
 }
 
 #[derive(Args)]
@@ -178,9 +197,17 @@ async fn carry_out(what: What) -> Result<ExitCode, String> {
             let headers = headers_of(&args.headers)?;
             let other = headers_of(&args.other_headers)?;
             let ServerArgs { http2, ca, any_origin, stop, .. } = args;
-            let ways = Ways { http2, any_origin, ca, other, stop };
+            let ways = Ways { http2, any_origin, ca, other, stop, tokens: Tokens::default() };
             let target = match (args.url, args.command) {
-                (Some(url), _) => Target::Http(Endpoint::new(&url, headers, ways)?),
+                (Some(url), _) => {
+                    let mut endpoint = Endpoint::new(&url, headers, ways)?;
+                    let issuer = match args.issuer {
+                        Some(address) => Some(Issuer::begin(&address).await?),
+                        None => None,
+                    };
+                    args.tokens.give_to(&mut endpoint, issuer, args.common.patience()?).await;
+                    Target::Http(endpoint)
+                }
                 (None, command) => Target::Command(command.unwrap_or_default()),
             };
             let is_http = matches!(target, Target::Http { .. });
@@ -189,6 +216,10 @@ async fn carry_out(what: What) -> Result<ExitCode, String> {
         What::Client(args) => {
             let tested = Tested::Client { command: args.command.into(), is_http: !args.stdio };
             test(&table, &tested, !args.stdio, &args.common).await
+        }
+        What::Issuer { address } => {
+            Issuer::run(&address).await?;
+            Ok(ExitCode::SUCCESS)
         }
         What::List(filter) => {
             let checks = filter.checks(&table);
@@ -223,9 +254,7 @@ async fn test(
     common: &Common,
 ) -> Result<ExitCode, String> {
     let of_server = matches!(tested, Tested::Server(_));
-    let patience =
-        Duration::try_from_secs_f64(common.patience).map_err(|error| error.to_string())?;
-    let pace = Pace { jobs: common.jobs, patience };
+    let pace = Pace { jobs: common.jobs, patience: common.patience()? };
     let mut checks = common.filter.checks(table);
     checks.retain(|check| {
         let fits = if is_http { check.over.has_http() } else { check.over.has_stdio() };
@@ -283,5 +312,17 @@ impl Level {
     /// The strongest of a check's requirements.
     pub(crate) fn of_check(check: &str, table: &Table) -> Option<Self> {
         table.of_check(check).map(|it| it.level).max()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn options_do_not_contradict_each_other() {
+        Cli::command().debug_assert();
     }
 }

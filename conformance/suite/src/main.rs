@@ -4,6 +4,7 @@ mod check;
 mod cli;
 mod client;
 mod expected;
+mod issuer;
 mod report;
 mod requirement;
 mod run;

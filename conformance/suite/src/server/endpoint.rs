@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use super::Tokens;
 use crate::verdict::{Stop, Verdict};
 use crate::wire::http::Io;
 use crate::wire::tls::Tls;
@@ -38,6 +39,8 @@ pub(crate) struct Ways {
     pub(crate) other: Vec<(String, String)>,
     /// A shell command that stops the server.
     pub(crate) stop: Option<String>,
+    /// Tokens, where the server is protected.
+    pub(crate) tokens: Tokens,
 }
 
 impl Endpoint {
@@ -71,6 +74,12 @@ impl Endpoint {
         let is_kept = |name: &str| more.iter().all(|(it, _)| !it.eq_ignore_ascii_case(name));
         let kept = self.headers.iter().filter(|(name, _)| is_kept(name));
         kept.chain(more).cloned().collect()
+    }
+
+    /// Has every request carry this header, in place of those of the same name.
+    pub(crate) fn carry(&mut self, header: (String, String)) {
+        self.headers.retain(|(name, _)| !name.eq_ignore_ascii_case(&header.0));
+        self.headers.push(header);
     }
 
     pub(crate) const fn scheme(&self) -> &'static str {

@@ -12,35 +12,35 @@ mod talk;
 mod target;
 mod uri;
 
+mod auth;
 mod caching;
+mod cancel;
 mod completion;
 mod discover;
 mod elicitation;
 mod features;
+mod http;
+mod listen;
 mod logging;
+mod meta;
+mod mrtr;
 mod pagination;
+mod progress;
 mod prompts;
 mod resources;
 mod roots;
+mod rpc;
 mod sampling;
 mod schema;
+mod stdio;
 mod tasks;
-
 mod tools;
 
+pub(crate) use auth::Tokens;
+pub(crate) use endpoint::{Endpoint, Ways};
 pub(crate) use lists::INVALID;
 pub(crate) use rounds::asks;
 pub(crate) use session::{INTERNAL, Session};
-mod cancel;
-mod http;
-mod listen;
-mod meta;
-mod mrtr;
-mod progress;
-mod rpc;
-mod stdio;
-
-pub(crate) use endpoint::{Endpoint, Ways};
 pub(crate) use target::{Cx, Offer, Target};
 
 use crate::check::Check;
@@ -82,6 +82,12 @@ pub(crate) const AREAS: &[&[Check]] = &[
     http::order::CHECKS,
     http::param::CHECKS,
     http::flood::CHECKS,
+    auth::said::CHECKS,
+    auth::first::CHECKS,
+    auth::bad::CHECKS,
+    auth::form::CHECKS,
+    auth::document::CHECKS,
+    auth::dpop::CHECKS,
     features::CHECKS,
     tools::CHECKS,
     prompts::CHECKS,

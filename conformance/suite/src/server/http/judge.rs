@@ -1,6 +1,5 @@
 //! What a reply has to be.
 
-
 use serde_json::Value;
 
 use super::MISMATCH;
