@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use mcp_client::types::LoggingLevel;
-use mcp_client::{Client, ClientBuilder};
+use mcp_client::{Client, ClientBuilder, Restart};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::process::Command;
@@ -36,12 +36,15 @@ struct Step {
     progress: bool,
     log: Option<LoggingLevel>,
     timeout_ms: Option<u64>,
+    max_timeout_ms: Option<u64>,
     cancel_ms: Option<u64>,
     ms: Option<u64>,
     events: Option<usize>,
     token: Option<String>,
     #[serde(default)]
     beside: bool,
+    #[serde(default)]
+    again: bool,
 }
 
 /// Goes through the steps that `context` names with the server at `target`.
@@ -53,7 +56,7 @@ pub(super) async fn go_through(
     let builder = if over_stdio {
         let mut shell = Command::new("sh");
         shell.args(["-c", target]);
-        ClientBuilder::spawn(shell)
+        ClientBuilder::spawn(shell).restart(Restart::new())
     } else {
         Client::builder(target)
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_client::types::{
     CompleteParams, GetPromptParams, Page, PaginatedParams, Request, SubscriptionFilter, request,
 };
-use mcp_client::{Call, Change, Client, End, Error};
+use mcp_client::{Backoff, Call, Change, Client, End, Error};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -105,6 +105,9 @@ async fn with_options<R: Request + 'static, T>(
     if let Some(time) = step.timeout_ms {
         call = call.timeout(Duration::from_millis(time));
     }
+    if let Some(time) = step.max_timeout_ms {
+        call = call.total_timeout(Duration::from_millis(time));
+    }
     (bearing(call, step).await, heard)
 }
 
@@ -147,7 +150,11 @@ pub(super) async fn listen(client: &Client, step: &Step) -> Value {
         Ok(filter) => filter,
         Err(error) => return failed(&error.to_string(), None),
     };
-    let mut changes = match client.listen(filter).await {
+    let mut listen = client.listen(filter);
+    if step.again {
+        listen = listen.relisten(Backoff::new());
+    }
+    let mut changes = match listen.await {
         Ok(changes) => changes,
         Err(error) => return error_of(&error),
     };
@@ -155,6 +162,8 @@ pub(super) async fn listen(client: &Client, step: &Step) -> Value {
     let mut events = Vec::new();
     while events.len() < step.events.unwrap_or(usize::MAX) {
         match timeout_at(end, changes.next()).await {
+            // That it was opened again is no notification.
+            Ok(Some(Change::Stale)) => {}
             Ok(Some(change)) => events.push(event(change)),
             Ok(None) | Err(_) => break,
         }

@@ -1,6 +1,7 @@
 //! What a playing server answers.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -51,6 +52,8 @@ pub(crate) enum Part {
     Hold,
     /// The same bytes so many times.
     Repeat(Vec<u8>, usize),
+    /// Notes that everything before it was written.
+    Reached(Arc<AtomicBool>),
     /// The connection breaks off, without the end that the framing has.
     Break,
     /// The same by a reset.
@@ -163,15 +166,20 @@ pub(crate) fn listening_until(seen: &Seen, told: Arc<Notify>, notification: Valu
 }
 
 fn acknowledged(seen: &Seen) -> Part {
+    granted(seen, seen.param("notifications"))
+}
+
+/// The acknowledgement of these.
+pub(crate) fn granted(seen: &Seen, notifications: &Value) -> Part {
     let acknowledged = json!({
         "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
-        "params": { "notifications": seen.param("notifications") },
+        "params": { "notifications": notifications },
     });
     Part::Message(subscribed(seen, acknowledged))
 }
 
 /// The notification as one of the subscription that `seen` opens.
-fn subscribed(seen: &Seen, mut notification: Value) -> Value {
+pub(crate) fn subscribed(seen: &Seen, mut notification: Value) -> Value {
     notification["params"]["_meta"] = json!({ META_SUBSCRIPTION: seen.id() });
     notification
 }

@@ -12,9 +12,15 @@ mod base;
 mod caching;
 mod discover;
 mod elicitation;
+mod giving_up;
+mod http;
+mod listening;
 mod offers;
 mod pagination;
+mod process;
+mod progress;
 mod roots;
+mod rounds;
 mod sampling;
 mod schema;
 mod tasks;
@@ -33,6 +39,15 @@ pub(crate) const AREAS: &[&[Check]] = &[
     base::META_CHECKS,
     base::SCHEMA_CHECKS,
     base::VERSION_CHECKS,
+    http::POST_CHECKS,
+    http::ANSWER_CHECKS,
+    http::EVENT_CHECKS,
+    http::PARAM_CHECKS,
+    progress::CHECKS,
+    giving_up::CHECKS,
+    listening::CHECKS,
+    rounds::CHECKS,
+    process::CHECKS,
     discover::CHECKS,
     schema::CHECKS,
     tools::CHECKS,

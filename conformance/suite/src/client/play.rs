@@ -177,8 +177,7 @@ impl Witness {
     async fn survivors(&self) -> usize {
         let mut running = self.running.subscribe();
         let _ = timeout(GRACE, running.wait_for(|running| *running == 0)).await;
-        let left = *running.borrow();
-        left
+        *running.borrow()
     }
 }
 
@@ -304,7 +303,7 @@ impl Gathered {
         let (bytes, (over, is_over)) = (Arc::<Mutex<Vec<u8>>>::default(), watch::channel(false));
         let filled = Arc::clone(&bytes);
         tokio::spawn(async move {
-            let mut buffer = [0; 16 * 1024];
+            let mut buffer = vec![0; 16 * 1024];
             if let Some(mut stream) = stream {
                 while let Ok(length @ 1..) = stream.read(&mut buffer).await {
                     let read = buffer.iter().take(length);

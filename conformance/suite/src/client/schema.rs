@@ -40,14 +40,14 @@ pub(super) async fn everything(cx: &Cx) -> Verdict<Played> {
 fn inquisitive(seen: &Seen) -> Answer {
     match (seen.method(), seen.name()) {
         ("tools/call", "ask") if !seen.is_retry() => asks(seen, questions(seen)),
-        ("prompts/list", _) if seen.turn == 0 => unsupported(seen, json!([VERSION])),
+        ("prompts/list", _) if seen.turn == 0 => unsupported(seen, &json!([VERSION])),
         ("tools/call", "never") => Answer::stream([super::answer::Part::Hold]),
         _ => good(seen),
     }
 }
 
 /// The version is refused; these are supported.
-pub(super) fn unsupported(seen: &Seen, supported: Value) -> Answer {
+pub(super) fn unsupported(seen: &Seen, supported: &Value) -> Answer {
     let data = json!({ "supported": supported, "requested": seen.meta(META_VERSION) });
     Answer::error(seen, -32022, "Unsupported protocol version", data)
 }

@@ -1,5 +1,7 @@
 //! Cases that are tried one after the other, and answers as bytes.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -161,9 +163,20 @@ pub(super) fn raw(bytes: impl Into<Vec<u8>>) -> Answer {
 
 /// Bytes in pieces of this size. Few pieces have a breath between them, lest they are read together.
 pub(super) fn in_pieces(bytes: &[u8], size: usize) -> Vec<Part> {
-    let breath = if bytes.len() / size > 1_000 { Duration::ZERO } else { Duration::from_millis(1) };
+    let breath = (bytes.len() / size < 1_000).then_some(Part::Pause(Duration::from_millis(1)));
     let pieces = bytes.chunks(size).map(|piece| Part::Raw(piece.to_vec()));
-    pieces.flat_map(|piece| [piece, Part::Pause(breath)]).collect()
+    pieces.flat_map(|piece| [Some(piece), breath.clone()]).flatten().collect()
+}
+
+/// Half a gigabyte behind `start`, which is more than anybody should take in, and whether somebody did.
+pub(super) fn endless(start: &str) -> (Vec<Part>, Arc<AtomicBool>) {
+    let taken = Arc::<AtomicBool>::default();
+    let parts = vec![
+        Part::Raw(start.into()),
+        Part::Repeat(vec![b'x'; 1 << 20], 512),
+        Part::Reached(Arc::clone(&taken)),
+    ];
+    (parts, taken)
 }
 
 /// A server of earlier revisions alone.

@@ -1,6 +1,7 @@
 //! The playing server's end of connections.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -146,7 +147,7 @@ impl Serving {
                     return false;
                 }
                 other => {
-                    pause(other).await;
+                    act(other).await;
                     continue;
                 }
             };
@@ -204,7 +205,7 @@ impl Serving {
                     return;
                 }
                 other => {
-                    pause(other).await;
+                    act(other).await;
                     continue;
                 }
             };
@@ -223,11 +224,12 @@ fn chunk(bytes: Vec<u8>) -> Vec<u8> {
     chunk
 }
 
-/// Waits as a piece says.
-async fn pause(piece: Piece) {
+/// Does what a piece says that has nothing to be written.
+async fn act(piece: Piece) {
     match piece {
         Piece::Pause(time) => sleep(time).await,
         Piece::Until(told) => told.notified().await,
+        Piece::Reached(flag) => flag.store(true, Ordering::SeqCst),
         _ => {}
     }
 }

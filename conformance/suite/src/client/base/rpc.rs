@@ -9,13 +9,13 @@ use super::super::answer::Part;
 use super::super::asking::call;
 use super::super::schema::everything;
 use super::super::script::{
-    after, framed, in_pieces, notification, raw, right, try_calls, try_lists,
+    after, framed, in_pieces, notification, raw, right, try_calls, try_lists, try_steps,
 };
 use super::super::{Answer, Cx, Played, Seen, good};
 use crate::check::{Check, client_check};
 use crate::verdict::{Stop, Verdict, expect};
 use crate::wire::json::{at, cut, shown};
-use crate::wire::keys;
+use crate::wire::{Head, Noted, keys};
 
 pub(in super::super) const CHECKS: &[Check] = &[
     client_check!("client-jsonrpc-envelope", Both, envelope).last(),
@@ -32,10 +32,19 @@ pub(in super::super) const CHECKS: &[Check] = &[
 /// Everything that the client has sent in this run, and a bit of all it can.
 pub(super) async fn all_sent(cx: &Cx) -> Verdict<(Played, Vec<Value>)> {
     let played = everything(cx).await?;
+    for seen in played.requests.iter().filter(|seen| !seen.body.is_empty()) {
+        let text = cut(&String::from_utf8_lossy(&seen.body));
+        expect(seen.message.is_object(), "one JSON object a message", text)?;
+    }
     played.first("tools/call")?;
-    let all = cx.record.all().into_iter().map(|noted| noted.message);
-    // A client may fetch what is no message, such as metadata.
-    Ok((played, all.filter(|message| !message.is_null()).collect()))
+    let all = cx.record.all().into_iter().filter(is_message);
+    Ok((played, all.map(|noted| noted.message).collect()))
+}
+
+/// Whether something was sent as a message, and not to ask for metadata, an icon or a token.
+pub(in super::super) fn is_message(noted: &Noted) -> bool {
+    let is_posted = |head: &Head| head.line.starts_with("POST /mcp ");
+    noted.message.is_object() && noted.head.as_ref().is_none_or(is_posted)
 }
 
 async fn envelope(cx: Cx) -> Verdict {
@@ -48,10 +57,9 @@ async fn envelope(cx: Cx) -> Verdict {
         expect(is_right, "JSON-RPC requests and notifications", shown(message))?;
     }
     for seen in &played.requests {
-        let text = || cut(&String::from_utf8_lossy(&seen.body));
-        expect(seen.message.is_object(), "one JSON object a message", text())?;
         let twice = keys::twice(&seen.body);
-        expect(twice.is_none(), "every key once in its object", text())?;
+        let text = cut(&String::from_utf8_lossy(&seen.body));
+        expect(twice.is_none(), "every key once in its object", text)?;
     }
     Ok(())
 }
@@ -114,7 +122,12 @@ async fn hostile_response(cx: Cx) -> Verdict {
         Some((case, _)) => Answer::bytes("application/json", format!("{}\n", hostile(case, seen))),
         None => good(seen),
     };
-    let tried = try_lists(&cx, &cases, part).await?;
+    let step = |case: &str| {
+        let is_long = HOSTILE.iter().any(|(it, outcome)| *it == case && outcome.takes_long());
+        let time = if is_long { 3_000 } else { 500 };
+        json!({ "do": "tools/list", "params": { "cursor": case }, "timeout_ms": time })
+    };
+    let tried = try_steps(&cx, &cases, step, part).await?;
     for (case, outcome) in HOSTILE {
         match outcome {
             Outcome::Error => drop(tried.error(case)?),
@@ -134,7 +147,14 @@ enum Outcome {
     Error,
     /// Most likely an error; nothing says that it has to be one.
     Doubtful,
+    /// There is much to be read.
     Any,
+}
+
+impl Outcome {
+    const fn takes_long(&self) -> bool {
+        matches!(self, Self::Any)
+    }
 }
 
 const HOSTILE: &[(&str, Outcome)] = &[
@@ -259,23 +279,24 @@ async fn utf8(cx: Cx) -> Verdict {
     let params = json!({ "name": "echo", "arguments": { "text": FOREIGN } });
     let steps = json!([{ "do": "tools/call", "params": params }, call("ä ☃")]);
     let mut played = cx.play(steps, good).await?;
-    let text = played.first("tools/call")?.param("arguments").get("text").cloned();
-    let text = text.unwrap_or_default();
-    expect(text == FOREIGN, format!("the text {FOREIGN}"), shown(&text))?;
     played.requests.extend(everything(&cx).await?.requests);
     for seen in &played.requests {
         let told = || cut(&String::from_utf8_lossy(&seen.body));
         expect(std::str::from_utf8(&seen.body).is_ok(), "UTF-8", told())?;
         expect(!seen.body.starts_with(b"\xef\xbb\xbf"), "no byte order mark", told())?;
     }
-    Ok(())
+    let text = played.first("tools/call")?.param("arguments").get("text").cloned();
+    let text = text.unwrap_or_default();
+    expect(text == FOREIGN, format!("the text {FOREIGN}"), shown(&text))
 }
 
 async fn utf8_split(cx: Cx) -> Verdict {
     let cases = ["single bytes", "bytes that are no UTF-8"];
     let tried = try_lists(&cx, &cases, |seen| {
         let mut message = right(seen);
-        message["result"]["tools"][0]["description"] = FOREIGN.into();
+        if let Some(tool) = message.pointer_mut("/result/tools/0") {
+            tool["description"] = FOREIGN.into();
+        }
         let text = message.to_string();
         match seen.case() {
             "single bytes" => Answer::stream(in_pieces(&framed(seen, text), 1)),

@@ -1,0 +1,241 @@
+//! Calls that are given up, by either side.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::answer::Part;
+use super::asking::call;
+use super::script::{Tried, after, notification, try_steps};
+use super::{Answer, Cx, Played, Seen, good};
+use crate::check::{Check, client_check};
+use crate::verdict::{Stop, Verdict, expect};
+use crate::wire::json::shown;
+
+pub(super) const CHECKS: &[Check] = &[
+    client_check!("client-timeout-gives-up", Both, gives_up),
+    client_check!("client-http-timeout-closes", Http, closes),
+    client_check!("client-stdio-timeout-cancels", Stdio, cancels),
+    client_check!("client-timeout-despite-progress", Both, despite_progress),
+    client_check!("client-cancel-references", Both, references),
+    client_check!("client-stdio-late-response", Stdio, late_response),
+    client_check!("client-cancelled-unknown", Both, cancelled_unknown),
+];
+
+/// What a client is told to wait, in milliseconds.
+const TIMEOUT: u64 = 300;
+/// How much later it may have noticed.
+const LATE: Duration = Duration::from_secs(4);
+
+/// Tools that never answer: one says nothing, the other opens a stream.
+const NEVER: [&str; 2] = ["silence", "an open stream"];
+
+async fn never(cx: &Cx) -> Verdict<Tried> {
+    let tried = try_steps(cx, &NEVER, impatient, |seen| match seen.case() {
+        "silence" => Answer::silence(),
+        "an open stream" => Answer::stream([Part::Hold]),
+        _ => good(seen),
+    });
+    let tried = tried.await?;
+    tried.played.first("tools/call")?;
+    Ok(tried)
+}
+
+fn impatient(tool: &str) -> Value {
+    let mut step = call(tool);
+    step["timeout_ms"] = TIMEOUT.into();
+    step
+}
+
+/// The call of a case, and the one behind it.
+fn pair<'t>(played: &'t Played, case: &str) -> Verdict<(&'t Seen, &'t Seen)> {
+    let mut calls = played.of("tools/call").skip_while(|seen| seen.case() != case);
+    let first = calls.next().ok_or_else(|| Stop::fail(format!("a call of {case}"), "none"))?;
+    let next = calls.find(|seen| seen.case() == "fine");
+    Ok((first, next.ok_or_else(|| Stop::fail(format!("a call after {case}"), "none"))?))
+}
+
+async fn gives_up(cx: Cx) -> Verdict {
+    let tried = never(&cx).await?;
+    for case in NEVER {
+        tried.error(case)?;
+        let (first, next) = pair(&tried.played, case)?;
+        let took = next.at - first.at;
+        let most = Duration::from_millis(TIMEOUT) + LATE;
+        expect(
+            took <= most,
+            format!("an end after {TIMEOUT} ms, with {case}"),
+            format!("{took:?}"),
+        )?;
+    }
+    tried.goes_on()
+}
+
+async fn closes(cx: Cx) -> Verdict {
+    let steps = NEVER.map(impatient);
+    // The pause is for the news of the close to arrive.
+    let [first, second] = steps;
+    let pause = json!({ "do": "sleep", "ms": 200 });
+    let steps = json!([first, pause, call("fine"), second, pause, call("fine")]);
+    let part = |seen: &Seen| match seen.case() {
+        "silence" => Answer::silence(),
+        "an open stream" => Answer::stream([Part::Hold]),
+        _ => good(seen),
+    };
+    let played = cx.play(steps, part).await?;
+    for case in NEVER {
+        let (first, next) = pair(&played, case)?;
+        let left = played.left.iter().find(|(number, _)| *number == first.number);
+        let is_left = left.is_some_and(|(_, at)| *at <= next.at);
+        let seen = if left.is_some() { "later" } else { "it stayed open" };
+        expect(is_left, format!("its stream closed before the next call, with {case}"), seen)?;
+    }
+    let posted = played.of("notifications/cancelled").next().map(|seen| shown(&seen.message));
+    let expected = "a stream closed, and no notifications/cancelled over HTTP";
+    cx.warnings.unless(posted.is_none(), expected, posted.unwrap_or_default());
+    played.ended_well()
+}
+
+async fn cancels(cx: Cx) -> Verdict {
+    let tried = never(&cx).await?;
+    for case in NEVER {
+        tried.error(case)?;
+        let (first, next) = pair(&tried.played, case)?;
+        let told = cancellations(&tried.played)
+            .filter(|seen| seen.param("requestId") == first.id())
+            .map(|seen| seen.number)
+            .collect::<Vec<_>>();
+        let is_right = matches!(*told, [told] if first.number < told && told < next.number);
+        let expected =
+            format!("one notifications/cancelled for {}, before the next call", first.id());
+        expect(is_right, expected, format!("{} of them", told.len()))?;
+    }
+    tried.goes_on()
+}
+
+fn cancellations(played: &Played) -> impl Iterator<Item = &Seen> {
+    played.of("notifications/cancelled")
+}
+
+async fn despite_progress(cx: Cx) -> Verdict {
+    let step = |tool: &str| {
+        let mut step = impatient(tool);
+        step["max_timeout_ms"] = 1_000.into();
+        step["progress"] = true.into();
+        step
+    };
+    let tried = try_steps(&cx, &["busy"], step, |seen| match seen.case() {
+        "busy" => {
+            let progress = |n: i32| {
+                let params = json!({ "progressToken": seen.meta("progressToken"), "progress": n });
+                Part::Message(notification("notifications/progress", params))
+            };
+            let busy = (0..600).flat_map(|n| [progress(n), Part::Pause(Duration::from_millis(50))]);
+            Answer::stream(busy)
+        }
+        _ => good(seen),
+    });
+    let tried = tried.await?;
+    tried.error("busy")?;
+    let (first, next) = pair(&tried.played, "busy")?;
+    let took = next.at - first.at;
+    let expected = "an end after 1 s, whatever progress there is";
+    expect(took <= Duration::from_secs(1) + LATE, expected, format!("{took:?}"))?;
+    tried.goes_on()
+}
+
+async fn references(cx: Cx) -> Verdict {
+    let mut cancelled = call("silence");
+    cancelled["cancel_ms"] = 50.into();
+    let mut answered = call("echo");
+    answered["timeout_ms"] = 5_000.into();
+    let listen = json!({
+        "do": "subscriptions/listen", "params": { "notifications": { "toolsListChanged": true } },
+        "ms": 50,
+    });
+    let steps = json!([answered, cancelled, impatient("silence"), listen, call("echo")]);
+    let part = |seen: &Seen| match seen.case() {
+        "silence" => Answer::silence(),
+        _ => good(seen),
+    };
+    let played = cx.play(steps, part).await?;
+    played.first("tools/call")?;
+    for told in cancellations(&played) {
+        let named = told.param("requestId");
+        let mut earlier = played.requests.iter().take_while(|seen| seen.number < told.number);
+        let request = earlier.find(|seen| seen.message.get("id") == Some(named));
+        let expected = "the id of a request sent before";
+        let request = request.ok_or_else(|| Stop::fail(expected, shown(&told.message)))?;
+        let is_open = request.case() == "silence" || request.method() == "subscriptions/listen";
+        expect(is_open, "nothing cancelled that was answered", shown(&told.message))?;
+    }
+    if !cx.is_http() && cancellations(&played).next().is_none() {
+        return Err(Stop::skip("the client cancels nothing"));
+    }
+    Ok(())
+}
+
+async fn late_response(cx: Cx) -> Verdict {
+    let last = Mutex::new(None::<Seen>);
+    let tried = try_steps(&cx, &["late"], impatient, move |seen| {
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        match seen.method() {
+            "notifications/cancelled" => match last.take() {
+                Some(late) => {
+                    let params =
+                        json!({ "progressToken": late.meta("progressToken"), "progress": 1 });
+                    after([notification("notifications/progress", params)], &late)
+                }
+                None => good(seen),
+            },
+            _ if seen.case() == "late" => {
+                *last = Some(seen.clone());
+                Answer::silence()
+            }
+            _ => good(seen),
+        }
+    });
+    let tried = tried.await?;
+    if cancellations(&tried.played).next().is_none() {
+        return Err(Stop::skip("the client cancels nothing"));
+    }
+    tried.error("late")?;
+    tried.goes_on()?;
+    tried.asks_once()
+}
+
+async fn cancelled_unknown(cx: Cx) -> Verdict {
+    let earlier = Mutex::new(Vec::<Value>::new());
+    let part = move |seen: &Seen| {
+        let mut earlier = earlier.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = |id: &Value| notification("notifications/cancelled", json!({ "requestId": id }));
+        let answer = match seen.method() {
+            "tools/call" => {
+                let malformed = [
+                    notification("notifications/cancelled", Value::Null),
+                    of(&json!({})),
+                    of(&Value::Null),
+                    of(&json!(424_242)),
+                    of(&json!("never-used")),
+                ];
+                after(malformed.into_iter().chain(earlier.iter().map(of)), seen)
+            }
+            _ => good(seen),
+        };
+        earlier.push(seen.id().clone());
+        answer
+    };
+    let listen = json!({
+        "do": "subscriptions/listen", "params": { "notifications": { "toolsListChanged": true } },
+        "ms": 50,
+    });
+    let steps = json!([listen, { "do": "tools/list" }, call("first"), call("second")]);
+    let played = cx.play(steps, part).await?;
+    played.result(2)?;
+    played.result(3)?;
+    for seen in &played.requests {
+        expect(!seen.method().is_empty(), "nothing sent in answer", shown(&seen.message))?;
+    }
+    played.ended_well()
+}
