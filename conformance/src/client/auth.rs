@@ -3,16 +3,16 @@
 use std::env;
 use std::error::Error;
 
-use mcp_client::oauth::{AuthorizationUrl, ClientId, OAuth, Redirect, RedirectHandler};
-use mcp_client::{BoxError, BoxFuture, Client};
+use mcp_client::Client;
+use mcp_client::oauth::{ClientId, OAuth};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::robot;
+use super::Robot;
 
 /// Who the client is, as far as the scenario has told it.
 pub(super) fn settings() -> Result<OAuth, Box<dyn Error>> {
-    let mut oauth = OAuth::sign_in(Robot)
+    let mut oauth = OAuth::sign_in(Robot::default())
         .client_name("everything-client")
         .client_id_metadata("https://conformance-test.local/client-metadata.json");
     if let Ok(context) = env::var("MCP_CONFORMANCE_CONTEXT") {
@@ -38,30 +38,4 @@ pub(super) async fn use_tools(client: &Client) -> Result<(), Box<dyn Error>> {
     client.list_tools().await?;
     client.call_tool("test-tool", json!({})).await?;
     Ok(())
-}
-
-/// A user who agrees to everything. The suite's pages redirect at once.
-struct Robot;
-
-impl RedirectHandler for Robot {
-    fn prepare<'a>(
-        &'a self,
-        _registered: &'a [String],
-    ) -> BoxFuture<'a, Result<Box<dyn Redirect>, BoxError>> {
-        Box::pin(async { Ok(Box::new(Self) as Box<dyn Redirect>) })
-    }
-}
-
-impl Redirect for Robot {
-    // Nobody listens there: the address is read, and not visited.
-    fn uri(&self) -> &str {
-        "http://127.0.0.1:33418/callback"
-    }
-
-    fn authorize(
-        self: Box<Self>,
-        url: AuthorizationUrl,
-    ) -> BoxFuture<'static, Result<String, BoxError>> {
-        Box::pin(async move { robot::visit(url.as_str()).await })
-    }
 }

@@ -1,6 +1,7 @@
 //! What the program `everything-client` does: one scenario of the official suite.
 
 mod auth;
+mod auth_extensions;
 mod headers;
 mod input;
 mod robot;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use std::{env, iter};
 
 use mcp_client::Client;
+pub use robot::{Browser, Robot};
 
 /// The program: goes through the scenario that the environment names with the server of its argument. Ends with 0 if
 /// it could, and says on standard error why not.
@@ -47,7 +49,11 @@ pub async fn run(scenario: &str, url: &str) -> Result<(), Box<dyn Error>> {
     }
     let builder = input::answering(Client::builder(url));
     let client = if scenario.starts_with("auth/") {
-        builder.oauth(auth::settings()?).build()?
+        let oauth = match auth_extensions::settings(scenario, url).await? {
+            Some(oauth) => oauth,
+            None => auth::settings()?,
+        };
+        builder.oauth(oauth).build()?
     } else {
         builder.build()?
     };

@@ -1,4 +1,4 @@
-//! What the program `everything-server` serves.
+//! What the program `everything-server` serves, and what servers that want tokens do.
 
 mod input;
 mod peer;
@@ -6,6 +6,7 @@ mod program;
 mod prompts;
 mod protected;
 mod resources;
+mod scoped;
 mod slow;
 mod suite;
 mod tools;

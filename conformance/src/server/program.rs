@@ -17,7 +17,7 @@ use tokio::sync::{Notify, oneshot};
 ///     everything-server --stdio [--page-size N]
 ///
 /// Serves `/mcp` on 127.0.0.1, on a free port unless one is given, and prints `listening PORT`, until SIGTERM. With
-/// `--until-eof` it ends when its standard input does instead, so that it cannot outlive the process that started it.
+/// `--until-eof` it ends when its standard input does as well, so that it cannot outlive the process that started it.
 /// `--mode` says when replies are streams. With `--protected` it takes tokens of that issuer alone. With
 /// `--stdio` it serves the process that started it over standard input and output, until SIGTERM at the latest. The
 /// tool `end` ends it as well. Lists have pages of 100 unless told otherwise.
@@ -29,7 +29,7 @@ pub async fn main(args: impl Iterator<Item = String>) -> Result<(), Box<dyn Erro
     let end = Arc::new(Notify::new());
     if options.stdio {
         let server = super::over_stdio(Arc::clone(&end)).page_size(options.page_size).build()?;
-        return Ok(server.serve_stdio().shutdown_on(either(terminated()?, end)).await?);
+        return Ok(server.serve_stdio().shutdown_on(either(terminated()?, notified(end))).await?);
     }
     let listener = TcpListener::bind(("127.0.0.1", options.port)).await?;
     let port = listener.local_addr()?.port();
@@ -37,23 +37,28 @@ pub async fn main(args: impl Iterator<Item = String>) -> Result<(), Box<dyn Erro
         .page_size(options.page_size)
         .response_mode(options.mode);
     if let Some(issuer) = &options.issuer {
-        server = super::protected(server, &format!("http://127.0.0.1:{port}/mcp"), issuer);
+        server = super::scoped::scoped(server, &format!("http://127.0.0.1:{port}/mcp"), issuer);
     }
     let serve = server.build()?.serve_with(listener).drain_time(DRAIN_TIME);
     super::say(format_args!("listening {port}"));
     if options.until_eof {
-        serve.shutdown_on(either(end_of_input(), end)).await?;
+        serve.shutdown_on(either(either(end_of_input(), terminated()?), notified(end))).await?;
     } else {
-        serve.shutdown_on(either(terminated()?, end)).await?;
+        serve.shutdown_on(either(terminated()?, notified(end))).await?;
     }
     Ok(())
 }
 
-async fn either(signal: impl Future<Output = ()>, end: Arc<Notify>) {
+async fn either(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
     tokio::select! {
-        () = signal => {}
-        () = end.notified() => {}
+        () = one => {}
+        () = other => {}
     }
+}
+
+/// The tool `end` was called.
+async fn notified(end: Arc<Notify>) {
+    end.notified().await;
 }
 
 struct Options {

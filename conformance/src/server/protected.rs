@@ -1,18 +1,27 @@
-//! The same server for those alone who have a token.
+//! What every server under test offers that wants tokens, as `peers/README.md` lays down.
 
-use mcp_server::auth::{Dpop, JwtVerifier, ResourceServer};
-use mcp_server::{ServerBuilder, Tool};
+use mcp_server::auth::{Access, ResourceServer};
+use mcp_server::{Announces, BuildError, Server, Tool};
 
-/// Protects `server`, which is known as `resource`: it takes tokens of `issuer` with the scope `conformance:read`, and has a
-/// tool that needs `conformance:write` as well.
-pub fn protected(server: ServerBuilder, resource: &str, issuer: &str) -> ServerBuilder {
-    let scoped = Tool::new("test_scoped", async || "You may.")
-        .description("Needs the scope conformance:write.")
-        .scopes(["conformance:write"]);
-    server.tool(scoped).auth(
-        ResourceServer::new(resource)
-            .authorization_server(issuer)
-            .verifier(Dpop::new(JwtVerifier::discover(issuer)))
-            .required_scopes(["conformance:read"]),
-    )
+/// The server that `auth` protects. It tells of changes of its tools, by whoever has its
+/// [`notify`](Server::notify): there are none.
+///
+/// # Errors
+/// Those of `auth`.
+pub fn protected(auth: ResourceServer) -> Result<Server, BuildError> {
+    Server::builder("protected-server", env!("CARGO_PKG_VERSION"))
+        .tool(Tool::new("whoami", whoami).description("Says who calls."))
+        .tool(
+            Tool::new("write", async || "written")
+                .description("Needs files:write.")
+                .scopes(["files:write"]),
+        )
+        .auth(auth.required_scopes(["mcp"]))
+        .announces(Announces::new().tools())
+        .build()
+}
+
+async fn whoami(access: Access) -> String {
+    let client = access.client_id().unwrap_or_default();
+    format!("{} by {client}: {}", access.subject(), access.scopes())
 }

@@ -31,7 +31,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum What {
     /// Tests a server.
-    Server(ServerArgs),
+    Server(Box<ServerArgs>),
     /// Tests a client.
     Client(ClientArgs),
     /// Serves the suite's own authorization server until it is killed, for servers that ask it for its keys as they start.
@@ -196,7 +196,7 @@ async fn carry_out(what: What) -> Result<ExitCode, String> {
         What::Server(args) => {
             let headers = headers_of(&args.headers)?;
             let other = headers_of(&args.other_headers)?;
-            let ServerArgs { http2, ca, any_origin, stop, .. } = args;
+            let ServerArgs { http2, ca, any_origin, stop, .. } = *args;
             let ways = Ways { http2, any_origin, ca, other, stop, tokens: Tokens::default() };
             let target = match (args.url, args.command) {
                 (Some(url), _) => {

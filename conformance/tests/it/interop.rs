@@ -37,13 +37,16 @@ fn our_client_on_the_python_server() {
     our_client_on_server(&PYTHON);
 }
 
-/// Another SDK: what has to be there for it, and its two programs.
+/// Another SDK: what has to be there for it, and its programs.
 pub(crate) struct Sdk {
     pub(crate) installed: &'static str,
     /// The first comes with the packages, on some platforms only.
     interpreters: [&'static str; 2],
     pub(crate) client: &'static str,
     pub(crate) server: &'static str,
+    /// The client that signs in, and the server that wants it to.
+    pub(crate) signing_in: &'static str,
+    pub(crate) protected: &'static str,
     pub(crate) serves: Serves,
 }
 
@@ -69,6 +72,8 @@ pub(crate) const TYPESCRIPT: Sdk = Sdk {
     interpreters: ["node_modules/.bin/node", "node"],
     client: "js/client.mjs",
     server: "js/server.mjs",
+    signing_in: "js/signing-in-client.mjs",
+    protected: "js/protected-server.mjs",
     serves: Serves {
         name: "typescript-peer",
         capabilities: &["completions", "prompts", "resources", "tools"],
@@ -83,6 +88,8 @@ pub(crate) const PYTHON: Sdk = Sdk {
     interpreters: ["py/.venv/bin/python", "python3"],
     client: "py/client.py",
     server: "py/server.py",
+    signing_in: "py/signing_in_client.py",
+    protected: "py/protected_server.py",
     serves: Serves {
         name: "python-peer",
         capabilities: &["completions", "prompts", "resources", "tools"],

@@ -13,6 +13,13 @@
 mod drain;
 mod interop;
 mod legacy;
+mod oauth;
+mod oauth_clients;
+mod oauth_extensions;
+mod oauth_listen;
+mod oauth_peers;
+mod oauth_sign_in;
+mod oauth_tokens;
 mod official;
 mod rounds;
 mod stdio;

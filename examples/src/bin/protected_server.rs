@@ -20,10 +20,19 @@
 //! call write ann       # 403: the scopes that it takes
 //! call write bob       # 200
 //! ```
+//!
+//! With the issuer of an authorization server, it takes the tokens of that in place of these two; `signing_in` has the
+//! other side:
+//!
+//! ```sh
+//! cargo run -p examples --bin protected_server -- http://127.0.0.1:9000
+//! ```
 
+use std::env;
 use std::error::Error;
+use std::sync::Arc;
 
-use mcp_server::auth::{Access, ResourceServer, StaticTokens};
+use mcp_server::auth::{Access, JwtVerifier, ResourceServer, StaticTokens, TokenVerifier};
 use mcp_server::{Server, Tool};
 
 async fn read(access: Access) -> String {
@@ -36,13 +45,14 @@ async fn write(access: Access) -> String {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // In earnest there is a provider here, and a verifier of the tokens that it makes.
-    let tokens = StaticTokens::new()
-        .token("ann", Access::new("example", "Ann").with_scopes(["notes:read"]))
-        .token("bob", Access::new("example", "Bob").with_scopes(["notes:write"]));
+    let issuer = env::args().nth(1);
+    let verifier: Arc<dyn TokenVerifier> = match &issuer {
+        Some(issuer) => Arc::new(JwtVerifier::discover(issuer)),
+        None => Arc::new(two_tokens()),
+    };
     let auth = ResourceServer::new("http://127.0.0.1:8080/mcp")
-        .authorization_server("http://127.0.0.1:9000")
-        .verifier(tokens)
+        .authorization_server(issuer.as_deref().unwrap_or("http://127.0.0.1:9000"))
+        .verifier(verifier)
         .scopes_supported(["notes:read"])
         .implies("notes:write", ["notes:read"]);
     Server::builder("notes", "1.0.0")
@@ -53,4 +63,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .serve("127.0.0.1:8080")
         .await?;
     Ok(())
+}
+
+/// Good for trying things out, and for nothing else.
+fn two_tokens() -> StaticTokens {
+    StaticTokens::new()
+        .token("ann", Access::new("example", "Ann").with_scopes(["notes:read"]))
+        .token("bob", Access::new("example", "Bob").with_scopes(["notes:write"]))
 }

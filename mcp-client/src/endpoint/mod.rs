@@ -63,6 +63,9 @@ pub(crate) struct Endpoint {
 /// Makes the headers of one request.
 pub(crate) type Headers<'a> = dyn Fn() -> Result<HeaderMap, Error> + Send + Sync + 'a;
 
+/// The same for where it goes.
+type HeadersTo<'a> = dyn Fn(&Uri) -> Result<HeaderMap, Error> + Send + Sync + 'a;
+
 impl Endpoint {
     pub(crate) fn new(uri: Uri, extra: &ExtraHeaders, service: Box<dyn HttpService>) -> Self {
         let service = service.into();
@@ -130,13 +133,13 @@ impl Endpoint {
             // Boxed, so that calls without it are no larger.
             return Box::pin(authorize::post(self, keeper, headers, body, deadline)).await;
         }
-        self.send(headers, body, deadline).await
+        self.send(&|_| headers(), body, deadline).await
     }
 
-    /// Posts `body` as it is.
+    /// Posts `body` as it is. `headers` is told where each request goes.
     async fn send(
         &self,
-        headers: &Headers<'_>,
+        headers: &HeadersTo<'_>,
         body: &Bytes,
         deadline: &mut Deadline,
     ) -> Result<Response<ReplyBody>, Error> {
@@ -145,7 +148,7 @@ impl Endpoint {
             let mut request = Request::new(Full::new(body.clone()));
             *request.method_mut() = Method::POST;
             *request.uri_mut() = uri.clone();
-            *request.headers_mut() = headers()?;
+            *request.headers_mut() = headers(&uri)?;
             let sent = deadline.race(self.service.send(request)).await?;
             let response = sent.map_err(connect::classify)?;
             if !response.status().is_redirection() {

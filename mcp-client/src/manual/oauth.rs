@@ -114,6 +114,83 @@
 //! HTTP stack. Where a proxy or a stack of the application's looks names up, it has to see to it where they lead; addresses
 //! in URLs are looked at in any case. Headers that are set for the server are not sent to others.
 //!
+//! # Service accounts
+//!
+//! A service that calls a server on its own behalf needs no user. The owner of the authorization server registers it, and it
+//! proves who it is: by a secret, or better by a key, since what that signs is good for two minutes and one place.
+//!
+//! ```no_run
+//! use mcp_client::Client;
+//! use mcp_client::oauth::{Algorithm, ClientId, OAuth, SigningKey};
+//!
+//! # fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let key = SigningKey::from_pem(Algorithm::Es256, &std::fs::read("key.pem")?)?;
+//! let oauth = OAuth::client_credentials("https://auth.example.com", ClientId::signing("nightly", key));
+//! let client = Client::builder("https://mcp.example.com/mcp").oauth(oauth).build()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! There are no refresh tokens: shortly before a token expires, and when the server refuses it, another is got in the same
+//! way. More rights are asked for once in a call. What the authorization server refuses is an error at once, since nobody is
+//! there who could change its mind. An authorization server that was not named gets nothing, wherever the server moves.
+//! Keys are never stored.
+//!
+//! # Workload identity
+//!
+//! A workload has no secret at all: its platform gives it an *assertion*, a signed statement of what it is, and the
+//! authorization server trusts the platform. Kubernetes, for one, projects them into a file and replaces them before they
+//! expire; the file is read anew for every token.
+//!
+//! ```no_run
+//! use mcp_client::oauth::{AssertionSource, ClientId, OAuth};
+//!
+//! let source = AssertionSource::file("/var/run/secrets/tokens/mcp");
+//! let oauth = OAuth::workload_identity("https://auth.example.com", ClientId::public("nightly"), source);
+//! ```
+//!
+//! Where assertions come from a service of the platform, [`AssertionSource::new`](crate::oauth::AssertionSource::new)
+//! takes a function, which is told for whom they are. One request is made for each token; nothing else is tried when it
+//! is refused.
+//!
+//! # Enterprise sign-on
+//!
+//! In an enterprise the users have signed in to the application already, with an *identity provider*, and an administrator
+//! has settled which of them may use which servers. The application shows the provider the ID token or the SAML assertion
+//! that it has from there, gets something to show to the server's authorization server, and gets a token for that. Nobody is
+//! sent to a page. The application is registered with both, under two identities.
+//!
+//! ```no_run
+//! use mcp_client::oauth::{ClientId, IdentityAssertion, IdentityProvider, OAuth};
+//!
+//! # async fn id_token() -> Result<String, std::io::Error> { unimplemented!() }
+//! let client = ClientId::confidential("my-app", "the secret there");
+//! let provider = IdentityProvider::new("https://acme.idp.example", client, || async {
+//!     id_token().await.map(IdentityAssertion::id_token)
+//! });
+//! let client = ClientId::confidential("my-app-at-chat", "another secret");
+//! let oauth = OAuth::enterprise(provider, "https://auth.chat.example", client);
+//! ```
+//!
+//! An error that [`is_identity_provider`](crate::oauth::OAuthError::is_identity_provider) came from the first of the two,
+//! and with [`is_invalid_grant`](crate::oauth::OAuthError::is_invalid_grant) it says that the user has to sign in there
+//! again. An identity provider in the company's network is allowed by name like every other host.
+//!
+//! # Tokens bound to a key
+//!
+//! Who steals an ordinary token can use it. One that is *bound* is worth nothing without a key, of which every request
+//! proves that the client has it (DPoP). Servers say that they want this, and then it is done, with all of the ways
+//! above, if the authorization server knows such proofs; [`OAuth::dpop`](crate::oauth::OAuth::dpop) does it for servers that
+//! take any token, too. A token that turns out not to be bound is used where the server takes it, and is an error where
+//! it does not.
+//!
+//! The key is made for each sign-in and stored beside the tokens, which could not be used or refreshed after a new start
+//! without it. So this protects tokens on the way and in the logs of others, and not against who can read the store.
+//!
+//! Users who sign in by steps get such tokens likewise, and with [`bind`](crate::oauth::Registered::bind). To send them with
+//! proofs is work for a client: give it a [store](crate::oauth::TokenStore) that has what was
+//! [granted](crate::oauth::Granted) in its [`Credentials`](crate::oauth::Credentials).
+//!
 //! # Step by step
 //!
 //! Applications that run at a site, where users come and go by the site's own pages, sign their users in by steps. Each gives
@@ -169,6 +246,8 @@
 //! | [`is_denied`](crate::oauth::OAuthError::is_denied) | the user said no: ask again when they want |
 //! | [`is_redirect`](crate::oauth::OAuthError::is_redirect) | the user did not come back |
 //! | [`is_invalid_grant`](crate::oauth::OAuthError::is_invalid_grant) | the user has to sign in again |
+//! | [`is_assertion`](crate::oauth::OAuthError::is_assertion) | the application's own source of assertions failed |
+//! | [`is_identity_provider`](crate::oauth::OAuthError::is_identity_provider) | the enterprise's identity provider was asked, and not the authorization server yet |
 //! | [`is_transport`](crate::oauth::OAuthError::is_transport) | try again later; what is stored is as good as before |
 //! | [`is_refused`](crate::oauth::OAuthError::is_refused) | the server does not take what the authorization server gives, or the user granted less than it wants |
 //! | [`is_registration`](crate::oauth::OAuthError::is_registration) | the application needs an identity there: see above |

@@ -25,6 +25,8 @@ impl Client {
     /// Asks the user to sign in now, whether or not somebody is signed in, and even if the user refused before. Calls
     /// do so by themselves when the server wants a token, except after a refusal.
     ///
+    /// Where no user takes part, a token is got anew.
+    ///
     /// When the future is dropped the sign-in goes on.
     ///
     /// # Errors

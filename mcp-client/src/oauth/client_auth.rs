@@ -22,6 +22,9 @@ impl AuthMethod {
     /// How `client` proves who it is, and how else it may be understood if that is refused: metadata is missing or wrong
     /// more often than one would think. What was settled when the client was registered is not tried otherwise.
     pub(crate) fn of(client: &ClientId, supported: Option<&[String]>) -> (Self, Option<Self>) {
+        if client.method == Some(Self::PrivateKeyJwt) {
+            return (Self::PrivateKeyJwt, None);
+        }
         if client.secret.is_none() {
             return (Self::None, None);
         }
@@ -40,13 +43,15 @@ impl AuthMethod {
     }
 }
 
-/// Adds to a request what proves who the client is. RFC 6749, section 2.3.1.
+/// Adds to a request what proves who the client is. `assertion` is what it has signed, for the method that wants
+/// one. RFC 6749, section 2.3.1; RFC 7523, section 2.2.
 ///
 /// # Errors
 /// When the method wants a secret and there is none.
 pub(crate) fn authenticate<'a>(
     client: &'a ClientId,
     method: AuthMethod,
+    assertion: &'a str,
     headers: &mut HeaderMap,
     params: &mut Vec<(&'a str, &'a str)>,
 ) -> Result<(), OAuthError> {
@@ -61,6 +66,9 @@ pub(crate) fn authenticate<'a>(
             let secret = secret()?.expose();
             params.extend([("client_id", &*client.id), ("client_secret", secret)]);
         }
+        // Who the client is stands in the assertion.
+        AuthMethod::PrivateKeyJwt => params
+            .extend([("client_assertion_type", ASSERTION_TYPE), ("client_assertion", assertion)]),
         AuthMethod::SecretBasic => {
             let pair = format!("{}:{}", escape(&client.id), escape(secret()?.expose()));
             // Base64 fits into a header whatever it is of.
@@ -75,13 +83,15 @@ pub(crate) fn authenticate<'a>(
     Ok(())
 }
 
+const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn sent(client: &ClientId, method: AuthMethod) -> (Option<String>, Vec<(String, String)>) {
         let (mut headers, mut params) = (HeaderMap::new(), Vec::new());
-        authenticate(client, method, &mut headers, &mut params).unwrap();
+        authenticate(client, method, "assertion", &mut headers, &mut params).unwrap();
         let basic = headers.get(AUTHORIZATION).map(|value| {
             assert!(value.is_sensitive());
             let encoded = value.to_str().unwrap().strip_prefix("Basic ").unwrap();
@@ -110,10 +120,16 @@ mod tests {
             assert_eq!(params, [pair("client_id", id), pair("client_secret", secret)]);
             let (basic, params) = sent(&client, AuthMethod::None);
             assert_eq!((basic, params), (None, vec![pair("client_id", id)]));
+            let (basic, params) = sent(&client, AuthMethod::PrivateKeyJwt);
+            let expected = [
+                pair("client_assertion_type", ASSERTION_TYPE),
+                pair("client_assertion", "assertion"),
+            ];
+            assert_eq!((basic, params), (None, expected.to_vec()));
         }
         let public = ClientId::public("id");
         for method in [AuthMethod::SecretBasic, AuthMethod::SecretPost] {
-            let error = authenticate(&public, method, &mut HeaderMap::new(), &mut Vec::new());
+            let error = authenticate(&public, method, "", &mut HeaderMap::new(), &mut Vec::new());
             assert!(error.unwrap_err().is_usage());
         }
     }
@@ -144,6 +160,9 @@ mod tests {
             let settled = client.auth_method(Post);
             assert_eq!(AuthMethod::of(&settled, supported), (Post, None), "{supported:?}");
             assert_eq!(AuthMethod::of(&ClientId::public("id"), supported), (Nothing, None));
+            let signing = ClientId::public("id").auth_method(AuthMethod::PrivateKeyJwt);
+            let only = (AuthMethod::PrivateKeyJwt, None);
+            assert_eq!(AuthMethod::of(&signing, supported), only);
         }
     }
 }

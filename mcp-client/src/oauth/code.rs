@@ -15,6 +15,8 @@ pub(crate) struct AuthorizationCode {
     pub(crate) handler: Arc<dyn RedirectHandler>,
     pub(crate) identity: Identity,
     pub(crate) choose: Option<Choose>,
+    /// Whether tokens are to be bound to a key although the server does not ask for it.
+    pub(crate) binds: bool,
 }
 
 /// Picks one of several issuers, or leaves it to the client.
@@ -105,6 +107,7 @@ impl AuthorizationCode {
             Some(known) => issuer.with_registration(known.clone())?,
             None => self.register(issuer, redirect.uri().to_owned(), need).await?,
         };
+        let registered = if self.binds { registered.bind() } else { registered };
         let signed_in = through(&registered, redirect, need).await;
         signed_in.map_err(|error| Failure { error, stale: known })
     }

@@ -23,6 +23,8 @@ struct Inner {
     kind: Kind,
     text: Box<str>,
     provider: Option<ProviderError>,
+    /// It was said by, or of, the identity provider of an enterprise.
+    is_of_identity: bool,
     source: Option<BoxError>,
 }
 
@@ -48,13 +50,17 @@ pub(crate) enum Kind {
     Refused,
     /// The user's part failed, or the application's.
     Redirect,
+    /// The application has no assertion to offer.
+    Assertion,
     /// What is stored cannot be read or written.
     Store,
 }
 
 impl OAuthError {
     pub(crate) fn new(kind: Kind, text: impl Into<Box<str>>) -> Self {
-        Self(Arc::new(Inner { kind, text: text.into(), provider: None, source: None }))
+        let text = text.into();
+        let (provider, source) = (None, None);
+        Self(Arc::new(Inner { kind, text, provider, is_of_identity: false, source }))
     }
 
     pub(crate) fn caused_by(mut self, source: impl Into<BoxError>) -> Self {
@@ -68,7 +74,16 @@ impl OAuthError {
     /// What an authorization server says in place of an answer to `what`.
     pub(crate) fn by_provider(kind: Kind, what: &str, provider: ProviderError) -> Self {
         let text = format!("{what}: {provider}").into();
-        Self(Arc::new(Inner { kind, text, provider: Some(provider), source: None }))
+        let provider = Some(provider);
+        Self(Arc::new(Inner { kind, text, provider, is_of_identity: false, source: None }))
+    }
+
+    /// The same, as far as the identity provider goes.
+    pub(crate) fn of_identity(mut self) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.is_of_identity = true;
+        }
+        self
     }
 
     /// The server has turned down whatever was offered.
@@ -127,6 +142,18 @@ impl OAuthError {
         self.0.kind == Kind::Redirect
     }
 
+    /// The application had no assertion to offer, of a workload or of a user's identity.
+    pub fn is_assertion(&self) -> bool {
+        self.0.kind == Kind::Assertion
+    }
+
+    /// It failed at the identity provider of the enterprise, before the server's authorization server was asked for a token.
+    /// With [`is_invalid_grant`](Self::is_invalid_grant) the user has to sign in there again; with
+    /// [`is_denied`](Self::is_denied) or other words of [`provider`](Self::provider) its policy says no.
+    pub fn is_identity_provider(&self) -> bool {
+        self.0.is_of_identity
+    }
+
     /// What is stored could not be read or written.
     pub fn is_store(&self) -> bool {
         self.0.kind == Kind::Store
@@ -171,6 +198,7 @@ impl fmt::Debug for OAuthError {
         f.debug_struct("OAuthError")
             .field("kind", &self.0.kind)
             .field("message", &self.0.text)
+            .field("is_identity_provider", &self.0.is_of_identity)
             .field("source", &self.0.source)
             .finish_non_exhaustive()
     }

@@ -3,12 +3,11 @@
 use mcp_transport::auth::{Challenge, Scopes};
 use serde::{Deserialize, Serialize};
 
-use super::error::Kind;
-use super::error::OAuthError;
+use super::dpop::Binding;
+use super::error::{Kind, OAuthError};
 use super::http::Fetcher;
 use super::registration::Registration;
 use super::token::Tokens;
-use super::token_endpoint::TokenEndpoint;
 use crate::future::BoxFuture;
 
 /// A way to get tokens for a server.
@@ -27,6 +26,18 @@ pub(crate) trait Grant: Send + Sync {
     /// Whether there is anything that [`refresh`](Self::refresh) could do.
     fn can_refresh(&self, granted: &Granted) -> bool {
         granted.tokens.refresh_token.is_some()
+    }
+
+    /// Whether it takes a user to get tokens from nothing. Where it does not, getting them anew is no more than
+    /// [`refresh`](Self::refresh) does, and a refusal of that is the end.
+    fn asks_user(&self) -> bool {
+        true
+    }
+
+    /// How often more scopes are asked for within one call. What is missing after that was not granted. Specification:
+    /// Step-Up Authorization Flow.
+    fn step_ups(&self) -> usize {
+        2
     }
 }
 
@@ -63,7 +74,7 @@ pub(crate) trait Registry: Send + Sync {
 
 /// Tokens, and whom they are from: all that it takes to use and to refresh them.
 ///
-/// Serialised it shows its secrets: whoever stores it protects the store.
+/// Serialised it shows its secrets, the key that the tokens are bound to among them: whoever stores it protects the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Granted {
@@ -71,6 +82,9 @@ pub struct Granted {
     pub tokens: Tokens,
     /// Who gave them, as the metadata of the resource names them.
     pub issuer: String,
+    /// What that calls itself, where it is something else and a policy accepts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) audience: Option<String>,
     /// What they are for, as the metadata of the resource names it: to the byte what every request says.
     pub resource: String,
     /// Where they came from and are refreshed.
@@ -83,6 +97,9 @@ pub struct Granted {
     /// The scopes that were asked for, separated by spaces. With more of them asked for later, these stay.
     #[serde(default)]
     pub requested: String,
+    /// The key that they are bound to, if they are.
+    #[serde(default, rename = "dpop", skip_serializing_if = "Option::is_none")]
+    pub(crate) binding: Option<Binding>,
 }
 
 impl Granted {
@@ -101,20 +118,13 @@ impl Granted {
         let Some(refresh_token) = &self.tokens.refresh_token else {
             return Err(OAuthError::new(Kind::Usage, "there is no refresh token"));
         };
-        let endpoint = TokenEndpoint {
-            url: &self.token_endpoint,
-            registration: &self.registration,
-            methods: self.auth_methods.as_deref(),
-        };
-        let params = [
-            ("grant_type", "refresh_token"),
-            ("refresh_token", refresh_token.expose()),
-            ("resource", &self.resource),
-        ];
-        let mut tokens = endpoint.ask(fetcher, &params).await?;
+        let params = [("grant_type", "refresh_token"), ("refresh_token", refresh_token.expose())];
+        let mut granted = self.terms().ask(fetcher, &params).await?;
         // An issuer that does not rotate them says nothing of the old one, which stays good.
-        tokens.refresh_token = tokens.refresh_token.or_else(|| self.tokens.refresh_token.clone());
-        tokens.scope = tokens.scope.or_else(|| self.tokens.scope.clone());
-        Ok(Self { tokens, ..self.clone() })
+        let tokens = &mut granted.tokens;
+        tokens.refresh_token =
+            tokens.refresh_token.take().or_else(|| self.tokens.refresh_token.clone());
+        tokens.scope = tokens.scope.take().or_else(|| self.tokens.scope.clone());
+        Ok(granted)
     }
 }

@@ -11,6 +11,7 @@ use http_body_util::Full;
 use mcp_transport::media;
 use serde::de::DeserializeOwned;
 
+use super::dpop::Nonces;
 use super::error::{Kind, OAuthError};
 use super::form;
 use super::guard::{Guard, Refused};
@@ -39,6 +40,7 @@ struct Shared {
     guard: Arc<Guard>,
     server: Box<str>,
     policy: Policy,
+    nonces: Nonces,
 }
 
 /// An answer.
@@ -80,7 +82,8 @@ impl Fetcher {
 
     fn new(service: Arc<dyn HttpService>, guard: Arc<Guard>, server: &str, policy: Policy) -> Self {
         let server = without_fragment(server).into();
-        Self { shared: Arc::new(Shared { service, guard, server, policy }) }
+        let nonces = Nonces::default();
+        Self { shared: Arc::new(Shared { service, guard, server, policy, nonces }) }
     }
 
     /// The URL of the server, as it was set.
@@ -90,6 +93,11 @@ impl Fetcher {
 
     pub(crate) fn policy(&self) -> &Policy {
         &self.shared.policy
+    }
+
+    /// What servers want to see in proofs of keys.
+    pub(crate) fn nonces(&self) -> &Nonces {
+        &self.shared.nonces
     }
 
     pub(crate) fn guard(&self) -> &Guard {

@@ -4,10 +4,12 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use http::HeaderMap;
 use mcp_transport::auth::{Challenge, Scopes};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::dpop::{self, Nonces};
 use super::error::{Kind, OAuthError};
 use super::grant::Grant;
 use super::http::Fetcher;
@@ -59,15 +61,13 @@ struct Job {
 #[derive(Default)]
 pub(crate) struct Tries {
     refreshed: bool,
+    /// Why it was not, by those who will say so again.
+    refused: Option<OAuthError>,
     signed_in: bool,
     widened: usize,
 }
 
 impl Keeper {
-    /// 2 sign-ins for more scopes in one call: what is missing after that was not granted. Specification: Step-Up
-    /// Authorization Flow.
-    pub(crate) const STEP_UPS: usize = 2;
-
     pub(super) fn new(
         fetcher: Fetcher,
         grant: Box<dyn Grant>,
@@ -91,6 +91,16 @@ impl Keeper {
         Arc::clone(&self.core.state().context)
     }
 
+    /// What servers want to see in the proofs of keys.
+    pub(crate) fn nonces(&self) -> &Nonces {
+        self.core.fetcher.nonces()
+    }
+
+    /// Remembers the nonce that an answer of the server has; returns whether it has one.
+    pub(crate) fn note_nonce(&self, headers: &HeaderMap) -> bool {
+        self.nonces().note(self.core.server(), headers)
+    }
+
     /// Waits until it is known what the store has.
     pub(crate) async fn loaded(&self) {
         // A store that fails is warned of, and is no reason to fail.
@@ -101,7 +111,7 @@ impl Keeper {
     ///
     /// # Errors
     /// When it has expired and cannot be renewed for reasons that may pass.
-    pub(crate) async fn token(&self) -> Result<Option<Arc<Token>>, OAuthError> {
+    pub(crate) async fn token(&self, tries: &mut Tries) -> Result<Option<Arc<Token>>, OAuthError> {
         self.join(&Work::Load).await?;
         let Some(token) = self.current() else { return Ok(None) };
         if !token.is_due() || !self.can_refresh(&token) || self.is_quiet() {
@@ -114,6 +124,11 @@ impl Keeper {
                 Ok(Some(token))
             }
             Err(error) if !error.is_refusal() => Err(error),
+            // It is the last word, unless the server has gone over to others, which it says when it is asked.
+            Err(error) if !self.core.grant.asks_user() => {
+                tries.refused = Some(error);
+                Ok(Some(token))
+            }
             _ => Ok(self.current()),
         }
     }
@@ -132,13 +147,23 @@ impl Keeper {
         if let Some(token) = self.replaced(refused) {
             return Ok(Some(token));
         }
-        if refused.is_some_and(|token| token.is_fresh()) {
+        // One that is bound is got in place of one that is not, and not by renewing that.
+        let refused_as_is =
+            refused.filter(|token| token.is_bound() || !dpop::is_required(&challenges));
+        // One that had no time to be used says nothing of the server.
+        if refused_as_is.is_some_and(|token| token.is_fresh() && !token.has_expired()) {
             return Err(refused_at_once());
         }
-        if let Some(token) = refused.filter(|token| !tries.refreshed && self.can_refresh(token)) {
+        if let Some(token) =
+            refused_as_is.filter(|token| !tries.refreshed && self.can_refresh(token))
+        {
             tries.refreshed = true;
-            match self.join(&Work::Refresh(Arc::clone(token))).await {
-                Err(error) if error.is_refusal() || self.has_moved(token, &challenges).await => {
+            let renewed = match tries.refused.take() {
+                Some(error) => Err(error),
+                None => self.join(&Work::Refresh(Arc::clone(token))).await,
+            };
+            match renewed {
+                Err(error) if self.is_over(&error) || self.has_moved(token, &challenges).await => {
                     tracing::debug!(%error, "a token cannot be renewed any more");
                 }
                 Err(error) => return Err(error),
@@ -172,7 +197,7 @@ impl Keeper {
         if missing.is_empty() || refused.requested().contains_all(&missing) {
             return Err(insufficient(&challenges, &missing, "and a sign-in cannot add any"));
         }
-        if tries.widened == Self::STEP_UPS {
+        if tries.widened == self.core.grant.step_ups() {
             return Err(insufficient(&challenges, &missing, "and ever more after each sign-in"));
         }
         tries.widened += 1;
@@ -206,6 +231,11 @@ impl Keeper {
         let to = ToObtain { after, challenges, scopes, by_request };
         self.join(&Work::Obtain(Arc::new(to))).await?;
         Ok(self.current())
+    }
+
+    /// Whether a token has to be got from nothing, since it was refused to renew one.
+    fn is_over(&self, error: &OAuthError) -> bool {
+        error.is_refusal() && self.core.grant.asks_user()
     }
 
     /// Whether the server has tokens from somebody else now, where a token came from that cannot be renewed.

@@ -8,10 +8,13 @@
 //! [`RedirectHandler`] sends the user to the page and receives them back ([`LoopbackRedirect`] is one), and a
 //! [`TokenStore`] keeps what comes of it ([`FileStore`], [`MemoryStore`]).
 //!
+//! Where nobody signs in, [`OAuth`] has other ways to begin: a service has a secret or a key ([`ClientId`]), a workload has
+//! assertions of its platform ([`AssertionSource`]), and the users of an enterprise have signed in with its
+//! [`IdentityProvider`]. All of them, and users who sign in, get tokens that are bound to a key where servers want it.
+//!
 //! # The steps
 //!
 //! What that is made of can be used without it.
-//!
 //!
 //! `Fetcher → Discovered → Identified → Registered → Pending → Received → Granted`
 //!
@@ -26,14 +29,17 @@
 //! An *issuer* is an authorization server by the name it calls itself, a URL. A *resource* is what tokens are good for: the
 //! MCP server. An *identity* is who the client is to one issuer, and a *registration* is how one is kept.
 //!
-//! Specification: Authorization; Authorization Server Discovery; Client Registration; Security Considerations.
+//! Specification: Authorization; Authorization Server Discovery; Client Registration; Security Considerations. Extensions:
+//! OAuth Client Credentials; Enterprise-Managed Authorization. RFC 7523; RFC 9449.
 
 mod address;
+mod assertion;
 mod client;
 mod client_auth;
 mod client_id;
 mod code;
 mod discovery;
+mod dpop;
 mod error;
 mod flow;
 mod form;
@@ -43,6 +49,7 @@ mod http;
 mod identity;
 mod keeper;
 mod loopback;
+mod machine;
 mod pkce;
 mod policy;
 mod pools;
@@ -53,6 +60,7 @@ mod scopes;
 mod secret;
 mod settings;
 mod store;
+mod terms;
 mod token;
 mod token_endpoint;
 mod token_in_use;
@@ -71,7 +79,9 @@ pub use http::Fetcher;
 pub use identity::{ClientMetadata, Identity};
 pub(crate) use keeper::{Keeper, Tries};
 pub use loopback::LoopbackRedirect;
+pub use machine::{AssertionRequest, AssertionSource, IdentityAssertion, IdentityProvider};
 pub use mcp_transport::auth::{Challenge, ProtectedResourceMetadata, Scopes};
+pub use mcp_transport::jose::{Algorithm, InvalidKey, SigningKey};
 pub use policy::Policy;
 pub use registration::{Registration, RegistrationKind};
 pub use secret::Secret;

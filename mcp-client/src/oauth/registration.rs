@@ -191,7 +191,7 @@ fn read(
             let expires_at = secret_expires_at.filter(|at| client_secret.is_some() && *at > 0);
             Ok(Registration {
                 issuer: issuer.to_owned(),
-                client: ClientId { id, secret: client_secret, method },
+                client: ClientId { id, secret: client_secret, method, key: None },
                 redirect_uris: redirect_uris.to_vec(),
                 kind: RegistrationKind::Dynamic,
                 expires_at: expires_at
@@ -215,7 +215,9 @@ fn method_of(name: &str, what: &str) -> Result<AuthMethod, OAuthError> {
         let text = format!("{what}: it would have to prove who it is by {name:?}");
         OAuthError::new(Kind::Registration, text)
     };
-    AuthMethod::parse(name).ok_or_else(unknown)
+    // It has no key that the authorization server could know.
+    let known = AuthMethod::parse(name).filter(|method| *method != AuthMethod::PrivateKeyJwt);
+    known.ok_or_else(unknown)
 }
 
 impl Request<'_> {

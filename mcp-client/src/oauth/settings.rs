@@ -14,6 +14,9 @@ use super::grant::Grant;
 use super::http::Fetcher;
 use super::identity::{ClientMetadata, Identity};
 use super::keeper::Keeper;
+use super::machine::{
+    AssertionSource, IdentityProvider, Known, Machine, Service, SignedOn, Workload,
+};
 use super::policy::Policy;
 use super::store::{MemoryStore, TokenStore};
 use crate::endpoint::Endpoint;
@@ -41,30 +44,89 @@ use crate::future::BoxFuture;
 /// ```
 #[must_use]
 pub struct OAuth {
-    handler: Arc<dyn RedirectHandler>,
+    way: Way,
     asked: Arc<AtomicU64>,
     identity: Identity,
     choose: Option<Choose>,
+    binds: bool,
     scopes: Scopes,
     pub(crate) policy: Policy,
     store: Arc<dyn TokenStore>,
 }
 
+/// How tokens are got.
+enum Way {
+    SignIn(Arc<dyn RedirectHandler>),
+    Service,
+    Workload(AssertionSource),
+    Enterprise(IdentityProvider),
+}
+
+/// Ways to get tokens.
 impl OAuth {
     /// Users sign in, in a browser that `handler` sends them to. Specification: Authorization Flow Steps.
     pub fn sign_in(handler: impl RedirectHandler + 'static) -> Self {
         let asked = Arc::default();
+        let handler = Arc::new(Counted { handler, asked: Arc::clone(&asked) });
+        Self { asked, ..Self::by(Way::SignIn(handler)) }
+    }
+
+    /// The application itself is let in, without a user: `client` has a secret or, better, a
+    /// [key](ClientId::signing), and was registered by the owner of `issuer`, which is spelt as the server's metadata does.
+    /// There are no refresh tokens: the next token is got like the first. Extension: OAuth Client Credentials.
+    ///
+    /// ```
+    /// use mcp_client::oauth::{Algorithm, ClientId, OAuth, SigningKey};
+    ///
+    /// # fn example(pem: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
+    /// let key = SigningKey::from_pem(Algorithm::Es256, pem)?.with_key_id("2026");
+    /// let oauth = OAuth::client_credentials("https://auth.example.com", ClientId::signing("nightly", key));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn client_credentials(issuer: impl Into<String>, client: ClientId) -> Self {
+        Self::by(Way::Service).registered(issuer, client)
+    }
+
+    /// The application is let in for what its platform says that it is: `source` has an assertion, such as the token that
+    /// Kubernetes projects into a container. `issuer` trusts the platform, and knows the application as `client`, which
+    /// usually is [public](ClientId::public). For each token one request is made and nothing else is tried. RFC 7523,
+    /// section 2.1.
+    pub fn workload_identity(
+        issuer: impl Into<String>,
+        client: ClientId,
+        source: AssertionSource,
+    ) -> Self {
+        Self::by(Way::Workload(source)).registered(issuer, client)
+    }
+
+    /// The enterprise decides which of its users may use which servers: a user who has signed in with its `provider` is let
+    /// in by `issuer`, which trusts the provider and knows the application as `client`, without being asked again. Refresh
+    /// tokens are not used, so that the provider decides each time. Extension: Enterprise-Managed Authorization.
+    pub fn enterprise(
+        provider: IdentityProvider,
+        issuer: impl Into<String>,
+        client: ClientId,
+    ) -> Self {
+        Self::by(Way::Enterprise(provider)).registered(issuer, client)
+    }
+
+    fn by(way: Way) -> Self {
         Self {
-            handler: Arc::new(Counted { handler, asked: Arc::clone(&asked) }),
-            asked,
+            way,
+            asked: Arc::default(),
             identity: Identity::new(),
             choose: None,
+            binds: false,
             scopes: Scopes::default(),
             policy: Policy::new(),
             store: Arc::new(MemoryStore::new()),
         }
     }
+}
 
+/// Settings.
+impl OAuth {
     /// The name under which the application registers itself, where that is the way, and which users see there. Default
     /// is what [`ClientBuilder::info`](crate::ClientBuilder::info) says.
     pub fn client_name(self, name: impl Into<String>) -> Self {
@@ -108,6 +170,14 @@ impl OAuth {
         self
     }
 
+    /// Gets tokens that are bound to a key, from issuers that give such: who steals one cannot use it. Default is to do so
+    /// for servers that ask for it, by a challenge or in their metadata. The key is made for each sign-in and stored with
+    /// the tokens. RFC 9449.
+    pub fn dpop(mut self) -> Self {
+        self.binds = true;
+        self
+    }
+
     /// What is allowed that is refused by default. Default is nothing.
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
@@ -127,13 +197,24 @@ impl OAuth {
         fetcher: Fetcher,
         info: Option<&Implementation>,
     ) -> Endpoint {
-        let Self { handler, asked, mut identity, choose, scopes, store, .. } = self;
+        let Self { way, asked, mut identity, choose, binds, scopes, store, .. } = self;
         if identity.dynamic.is_none() {
             let name =
                 info.map_or(env!("CARGO_PKG_NAME"), |it| it.title.as_ref().unwrap_or(&it.name));
             identity = identity.dynamic(ClientMetadata::new(name));
         }
-        let grant: Box<dyn Grant> = Box::new(AuthorizationCode { handler, identity, choose });
+        let grant: Box<dyn Grant> = match way {
+            Way::SignIn(handler) => {
+                Box::new(AuthorizationCode { handler, identity, choose, binds })
+            }
+            Way::Service => Box::new(Machine::new(Known { identity, choose, binds }, Service)),
+            Way::Workload(source) => {
+                Box::new(Machine::new(Known { identity, choose, binds }, Workload(source)))
+            }
+            Way::Enterprise(provider) => {
+                Box::new(Machine::new(Known { identity, choose, binds }, SignedOn(provider)))
+            }
+        };
         endpoint.kept_by(Keeper::new(fetcher, grant, store, scopes, asked))
     }
 }
@@ -143,6 +224,7 @@ impl fmt::Debug for OAuth {
         f.debug_struct("OAuth")
             .field("identity", &self.identity)
             .field("scopes", &self.scopes)
+            .field("dpop", &self.binds)
             .field("policy", &self.policy)
             .finish_non_exhaustive()
     }

@@ -5,8 +5,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http::HeaderMap;
 use serde_json::{Map, Value};
 
+use super::assertion::client_assertion;
 use super::client_auth::authenticate;
 use super::client_id::AuthMethod;
+use super::dpop::{DPOP, ProofKey, USE_NONCE};
 use super::error::{Kind, OAuthError, ProviderError};
 use super::http::{Fetched, Fetcher};
 use super::registration::Registration;
@@ -21,6 +23,17 @@ pub(crate) struct TokenEndpoint<'a> {
     pub(crate) registration: &'a Registration,
     /// How clients may prove who they are there, as far as that is known.
     pub(crate) methods: Option<&'a [String]>,
+    /// What the authorization server calls itself.
+    pub(crate) audience: &'a str,
+    /// What the tokens are to be bound to.
+    pub(crate) key: Option<&'a ProofKey>,
+}
+
+/// What it gives.
+pub(crate) struct Answer {
+    pub(crate) tokens: Tokens,
+    /// What kind of thing the access token is, where that was asked for. RFC 8693, section 2.2.1.
+    pub(crate) issued_type: Option<String>,
 }
 
 impl TokenEndpoint<'_> {
@@ -34,7 +47,7 @@ impl TokenEndpoint<'_> {
         self,
         fetcher: &Fetcher,
         params: &[(&str, &str)],
-    ) -> Result<Tokens, OAuthError> {
+    ) -> Result<Answer, OAuthError> {
         let client = &self.registration.client;
         let (method, other) = AuthMethod::of(client, self.methods);
         match (self.ask_by(fetcher, params, method).await, other) {
@@ -49,19 +62,61 @@ impl TokenEndpoint<'_> {
         }
     }
 
+    /// The same without a second attempt.
+    ///
+    /// # Errors
+    /// As of [`ask`](Self::ask).
+    pub(crate) async fn ask_once(
+        self,
+        fetcher: &Fetcher,
+        params: &[(&str, &str)],
+    ) -> Result<Answer, OAuthError> {
+        let (method, _) = AuthMethod::of(&self.registration.client, self.methods);
+        self.ask_by(fetcher, params, method).await
+    }
+
     async fn ask_by(
         self,
         fetcher: &Fetcher,
         params: &[(&str, &str)],
         method: AuthMethod,
-    ) -> Result<Tokens, OAuthError> {
+    ) -> Result<Answer, OAuthError> {
+        let (answer, has_nonce) = self.send(fetcher, params, method).await?;
+        match answer {
+            // What was asked has not been looked at. RFC 9449, section 8.
+            Err(error) if has_nonce && error.code() == Some(USE_NONCE) => {
+                self.send(fetcher, params, method).await?.0
+            }
+            answer => answer,
+        }
+    }
+
+    /// Sends one request; gives what comes of it, and whether there is a nonce for the next one.
+    async fn send(
+        self,
+        fetcher: &Fetcher,
+        params: &[(&str, &str)],
+        method: AuthMethod,
+    ) -> Result<(Result<Answer, OAuthError>, bool), OAuthError> {
         let client = &self.registration.client;
+        let assertion = match method {
+            AuthMethod::PrivateKeyJwt => {
+                client_assertion(client, self.audience, SystemTime::now())?
+            }
+            _ => String::new(),
+        };
         let (mut headers, mut form) = (HeaderMap::new(), params.to_vec());
-        authenticate(client, method, &mut headers, &mut form)?;
+        authenticate(client, method, &assertion, &mut headers, &mut form)?;
+        if let Some(key) = self.key {
+            let nonce = fetcher.nonces().of(self.url);
+            key.prove(&mut headers, self.url, None, nonce.as_deref())?;
+        }
         let fetched = fetcher.post_form(self.url, headers, &form).await?;
+        let has_nonce = self.key.is_some() && fetcher.nonces().note(self.url, &fetched.headers);
         let secret = client.secret.iter().map(Secret::expose);
-        let sent = params.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| *value);
-        read(self.url, &fetched, &sent.chain(secret).collect::<Vec<_>>(), SystemTime::now())
+        let sent = form.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| *value);
+        let secrets = sent.chain(secret).collect::<Vec<_>>();
+        Ok((read(self.url, &fetched, &secrets, SystemTime::now()), has_nonce))
     }
 }
 
@@ -77,7 +132,7 @@ fn read(
     fetched: &Fetched,
     secrets: &[&str],
     now: SystemTime,
-) -> Result<Tokens, OAuthError> {
+) -> Result<Answer, OAuthError> {
     let url = shown(url);
     let status = fetched.status.as_u16();
     let Ok(answer) = serde_json::from_slice::<Map<String, Value>>(&fetched.body) else {
@@ -92,7 +147,11 @@ fn read(
     }
     let token = answer.get("access_token").and_then(Value::as_str);
     match token.filter(|token| !token.is_empty()) {
-        Some(token) if fetched.status.is_success() => tokens(token, &answer, now),
+        Some(token) if fetched.status.is_success() => {
+            let issued_type = answer.get("issued_token_type").and_then(Value::as_str);
+            let issued_type = issued_type.map(str::to_owned);
+            tokens(token, &answer, now).map(|tokens| Answer { tokens, issued_type })
+        }
         _ if fetched.may_pass() => {
             Err(OAuthError::new(Kind::Exchange, format!("{url} answered with status {status}")))
         }
@@ -160,10 +219,10 @@ fn tokens(token: &str, answer: &Map<String, Value>, now: SystemTime) -> Result<T
     let text =
         |name: &str| answer.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let expires_in = answer.get("expires_in").and_then(seconds);
-    let is_bound = text("token_type").is_some_and(|kind| kind.eq_ignore_ascii_case("DPoP"));
+    let is_bound = text("token_type").is_some_and(|kind| kind.eq_ignore_ascii_case(DPOP));
     Ok(Tokens {
         access_token: Secret::new(token),
-        token_type: if is_bound { "DPoP" } else { BEARER }.to_owned(),
+        token_type: if is_bound { DPOP } else { BEARER }.to_owned(),
         refresh_token: text("refresh_token").map(Secret::from),
         expires_at: expires_in.and_then(|after| later(now, after)),
         scope: answer.get("scope").and_then(scope),
@@ -199,7 +258,8 @@ mod tests {
     fn answer(body: &Value) -> Result<Tokens, OAuthError> {
         let body = body.to_string().into();
         let fetched = Fetched { status: StatusCode::OK, headers: HeaderMap::new(), body };
-        read("https://a/token?s3cret", &fetched, &["s3cret", "client"], UNIX_EPOCH)
+        let answer = read("https://a/token?s3cret", &fetched, &["s3cret", "client"], UNIX_EPOCH);
+        answer.map(|answer| answer.tokens)
     }
 
     #[test]

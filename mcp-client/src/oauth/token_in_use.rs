@@ -7,8 +7,10 @@ use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 use mcp_transport::auth::Scopes;
 
+use super::dpop::{DPOP, Nonces};
 use super::error::{Kind, OAuthError};
 use super::grant::Granted;
+use super::token::BEARER;
 
 /// Where a token came from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,9 +37,15 @@ impl Token {
     const MARGIN: Duration = Duration::from_secs(30);
 
     /// # Errors
-    /// When no header can carry it.
+    /// When no header can carry it, or it is bound to a key that is not there.
     pub(super) fn new(granted: Granted, origin: Origin) -> Result<Self, OAuthError> {
-        let header = format!("Bearer {}", granted.tokens.access_token.expose());
+        let is_bound = granted.binding.is_some();
+        if !is_bound && granted.tokens.token_type == DPOP {
+            let text = "the access token is bound to a key which the client has not";
+            return Err(OAuthError::new(Kind::Protocol, text));
+        }
+        let scheme = if is_bound { DPOP } else { BEARER };
+        let header = format!("{scheme} {}", granted.tokens.access_token.expose());
         let mut header = HeaderValue::try_from(header).map_err(|_silent| {
             OAuthError::new(Kind::Protocol, "the access token has characters that no header has")
         })?;
@@ -62,9 +70,29 @@ impl Token {
         Scopes::parse(&self.granted.requested)
     }
 
-    /// Puts it into the headers of a request, unless the caller has other credentials there.
-    pub(crate) fn apply(&self, headers: &mut HeaderMap) {
-        headers.entry(AUTHORIZATION).or_insert_with(|| self.header.clone());
+    /// Puts it into the headers of a request to `url`, with a proof of the key that it is bound to; unless the caller has
+    /// other credentials there.
+    ///
+    /// # Errors
+    /// When the system has no randomness.
+    pub(crate) fn apply(
+        &self,
+        headers: &mut HeaderMap,
+        url: &str,
+        nonces: &Nonces,
+    ) -> Result<(), OAuthError> {
+        if headers.contains_key(AUTHORIZATION) {
+            return Ok(());
+        }
+        headers.insert(AUTHORIZATION, self.header.clone());
+        let Some(binding) = &self.granted.binding else { return Ok(()) };
+        let token = &self.granted.tokens.access_token;
+        binding.key.prove(headers, url, Some(token), nonces.of(url).as_deref())
+    }
+
+    /// Whether requests with it have proofs.
+    pub(crate) const fn is_bound(&self) -> bool {
+        self.granted.binding.is_some()
     }
 
     /// A server has taken it.

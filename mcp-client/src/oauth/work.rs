@@ -127,7 +127,7 @@ impl Core {
                 self.keep(stored, granted, Origin::Refresh).await
             }
             Err(error) => {
-                if error.is_invalid_grant() {
+                if error.is_invalid_grant() && self.grant.asks_user() {
                     self.discard(&base).await?;
                 }
                 Err(error)

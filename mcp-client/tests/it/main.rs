@@ -23,7 +23,11 @@ mod oauth_calls;
 #[cfg(feature = "oauth")]
 mod oauth_discovery;
 #[cfg(feature = "oauth")]
+mod oauth_dpop;
+#[cfg(feature = "oauth")]
 mod oauth_endpoint;
+#[cfg(feature = "oauth")]
+mod oauth_enterprise;
 #[cfg(feature = "oauth")]
 mod oauth_http;
 #[cfg(feature = "oauth")]
@@ -33,9 +37,13 @@ mod oauth_registration;
 #[cfg(feature = "oauth")]
 mod oauth_secrets;
 #[cfg(feature = "oauth")]
+mod oauth_service;
+#[cfg(feature = "oauth")]
 mod oauth_sign_in;
 #[cfg(feature = "oauth")]
 mod oauth_store;
+#[cfg(feature = "oauth")]
+mod oauth_workload;
 mod pages;
 mod pipe;
 #[cfg(feature = "proxy")]

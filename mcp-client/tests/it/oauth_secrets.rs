@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use mcp_client::oauth::{
-    AuthorizationUrl, ClientId, FileStore, LoopbackRedirect, MemoryStore, OAuth, TokenStore,
+    Algorithm, AssertionSource, AuthorizationUrl, ClientId, FileStore, IdentityAssertion,
+    IdentityProvider, LoopbackRedirect, MemoryStore, OAuth, SigningKey, TokenStore,
 };
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
+use crate::support::provider::{AS, Provider, TOKEN};
 use crate::support::{Log, Step, World, call, hear, param, story, visit};
 
 /// A browser of the user, that follows the redirect.
@@ -105,4 +108,87 @@ async fn a_whole_sign_in_with_a_browser_and_a_file() {
     let uris = uris.collect::<Vec<_>>();
     assert_eq!(uris[0], uris[1]);
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+const KEY: &str = "\
+-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgsgFVxoDai74+ceTW
+xOxK8+rEWhshMTLI7M8aynaEx1ehRANCAAQVvV2cnQe3qwnX4pzmUH6udyOaUSrl
+KiEWZIb2qccvXa5vZfYZ2UpT0sre/ru0pcFq4/gDj35yDhXEWiSWyHCV
+-----END PRIVATE KEY-----
+";
+
+/// Calls with one grant after the other, through all that can go wrong and be told of.
+async fn without_users(server: &Provider, idp: &Provider) -> String {
+    let key = SigningKey::from_pem(Algorithm::Es256, KEY.as_bytes()).unwrap();
+    let confidential = |id| ClientId::confidential(id, "client-s3cret");
+    let assertion = || async { Ok::<_, String>(IdentityAssertion::id_token("identity-s3cret")) };
+    let provider = IdentityProvider::new(&idp.origin, confidential("idp"), assertion);
+    let source = AssertionSource::new(|_| async { Ok::<_, String>("workload-s3cret") });
+    let mut shown = format!("{key:?} {provider:?} {source:?} {:?}", assertion().await);
+    let grants = [
+        OAuth::client_credentials(&server.origin, ClientId::signing("id", key)),
+        OAuth::client_credentials(&server.origin, confidential("id")),
+        OAuth::workload_identity(&server.origin, ClientId::public("id"), source),
+        OAuth::enterprise(provider, &server.origin, confidential("id")),
+    ];
+    // What somebody may repeat who has seen what this grant sends.
+    let seen =
+        ["why", "client-s3cret", "workload-s3cret", "client-s3cret identity-s3cret id-jag-s3cret"];
+    for (oauth, repeats) in grants.into_iter().zip(seen) {
+        let is_enterprise = repeats.contains("id-jag");
+        let store = Arc::new(MemoryStore::new());
+        let oauth = oauth.dpop().store(Arc::clone(&store));
+        shown += &format!("{oauth:?}");
+        let client = server.builder().oauth(oauth).build().unwrap();
+        server.guard(&["DPoP"]);
+        call(&client).await.unwrap();
+        let stored = store.load(&server.url()).await.unwrap().unwrap();
+        shown += &format!("{stored:?} {client:?} {store:?}");
+        let key = serde_json::to_value(&stored).unwrap()["granted"]["dpop"]["key"].take();
+        assert!(!shown.contains(key.as_str().unwrap()));
+        for answer in [json!({ "error": "e", "error_description": repeats }), Value::Null] {
+            let asked = if is_enterprise { &[idp, server][..] } else { &[server] };
+            for provider in asked {
+                provider.once(TOKEN, "400 Bad Request", &answer);
+                server.refuse("401 Unauthorized", &["DPoP"]);
+                if let Err(error) = call(&client).await {
+                    shown += &format!("{error:?} {}", story(&error));
+                }
+            }
+        }
+    }
+    shown
+}
+
+#[tokio::test]
+async fn nothing_secret_of_those_without_users_is_logged_or_shown() {
+    let log = Log::default();
+    let _hears = hear(log.clone());
+    let (server, idp) = (Provider::start().await, Provider::start().await);
+    let metadata = json!({ "dpop_signing_alg_values_supported": ["ES256"] });
+    server.on(AS, "200 OK", &server.metadata(&metadata));
+    let bound = json!({ "access_token": "access-s3cret", "token_type": "DPoP" });
+    server.on(TOKEN, "200 OK", &bound);
+    let issued = json!({
+        "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag", "access_token": "id-jag-s3cret",
+    });
+    idp.on(TOKEN, "200 OK", &issued);
+    let told = without_users(&server, &idp).await + &log.lines().join("\n");
+
+    let sent = format!("{:?} {:?}", server.asked(), idp.asked());
+    for secret in ["access-s3cret", "id-jag-s3cret", "identity-s3cret", "workload-s3cret"] {
+        assert!(sent.contains(secret), "{secret}");
+    }
+    let key = KEY.lines().nth(1).unwrap();
+    assert!(!told.contains("s3cret") && !told.contains(key) && !sent.contains(key));
+    let mut signed = 0;
+    for asked in server.asked() {
+        let proof = asked.header("dpop").map(str::to_owned);
+        for token in proof.into_iter().chain(asked.param("client_assertion")) {
+            assert!(!told.contains(&token));
+            signed += 1;
+        }
+    }
+    assert!(signed > 8 && log.lines().len() > 10, "{signed} {:?}", log.lines());
 }

@@ -142,10 +142,12 @@ impl Subscription {
             framing.write(out, &self.notification(*note));
         }
         if notes.last {
+            self.result().write_frame(out, framing);
+            // Behind the result: clients take whichever comes first for the end, and only the result for one in good
+            // order.
             if framing == Framing::Lines {
                 framing.write(out, &cancellation(&self.id));
             }
-            self.result().write_frame(out, framing);
         }
     }
 

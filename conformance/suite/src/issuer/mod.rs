@@ -16,6 +16,8 @@ use tokio::net::TcpListener;
 
 pub(crate) use key::Key;
 
+use crate::wire::json::at;
+
 /// An issuer of tokens. A cheap clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Issuer(Arc<Parts>);
@@ -90,17 +92,15 @@ impl Issuer {
 
     /// What it says of a token (RFC 7662).
     fn introspected(&self, token: &str) -> Value {
-        let Some((header, mut claims)) = self.key().open(token) else {
+        let Some((header, claims)) = self.key().open(token) else {
             return json!({ "active": false });
         };
-        let at = |name: &str, missing| claims[name].as_u64().unwrap_or(missing);
-        let is_its_own = claims["iss"] == self.url() && header["typ"] == "at+jwt";
-        if !is_its_own || at("exp", 0) <= now() || at("nbf", 0) > now() {
+        let seconds = |path| at(&claims, path).as_u64().unwrap_or_default();
+        let is_its_own = at(&claims, "/iss") == self.url() && at(&header, "/typ") == "at+jwt";
+        if !is_its_own || seconds("/exp") <= now() || seconds("/nbf") > now() {
             return json!({ "active": false });
         }
-        claims["active"] = true.into();
-        claims["token_type"] = "Bearer".into();
-        claims
+        key::merged(claims, &json!({ "active": true, "token_type": "Bearer" }))
     }
 }
 

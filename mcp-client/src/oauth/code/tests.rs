@@ -186,7 +186,7 @@ impl Registry for Memory {
 
 fn grant(user: &Arc<User>, identity: Identity) -> AuthorizationCode {
     let handler: Arc<dyn RedirectHandler> = Arc::clone(user) as Arc<dyn RedirectHandler>;
-    AuthorizationCode { handler, identity, choose: None }
+    AuthorizationCode { handler, identity, choose: None, binds: false }
 }
 
 fn dynamic() -> Identity {

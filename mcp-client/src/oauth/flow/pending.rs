@@ -11,10 +11,9 @@ use crate::oauth::form;
 use crate::oauth::grant::Granted;
 use crate::oauth::http::Fetcher;
 use crate::oauth::pkce::{challenge, random};
-use crate::oauth::registration::Registration;
 use crate::oauth::scopes::OFFLINE;
 use crate::oauth::secret::Secret;
-use crate::oauth::token_endpoint::TokenEndpoint;
+use crate::oauth::terms::Terms;
 use crate::oauth::url::shown;
 
 /// A user who is signing in.
@@ -27,52 +26,43 @@ pub struct Pending {
     url: AuthorizationUrl,
     verifier: Secret,
     redirect_uri: String,
-    /// Who is to answer, as they call themselves.
-    iss: String,
-    /// They said that they always say who they are.
+    /// Those who answer said that they always say who they are.
     says_iss: bool,
-    issuer: String,
-    resource: String,
-    token_endpoint: String,
-    auth_methods: Option<Vec<String>>,
-    registration: Registration,
-    requested: String,
+    terms: Terms,
 }
 
 impl Pending {
-    pub(super) fn start(start: &Start<'_>) -> Result<Self, OAuthError> {
-        let Start { metadata, registration, redirect_uri, .. } = *start;
+    pub(super) fn start(start: Start<'_>) -> Result<Self, OAuthError> {
+        let Start { page, redirect_uri, says_iss, terms } = start;
         let (state, verifier) = (random()?, random()?);
-        let (challenge, requested) = (challenge(&verifier), start.scopes.to_string());
+        let challenge = challenge(&verifier);
+        let thumbprint = terms.binding.as_ref().map(|binding| binding.key.thumbprint());
         let mut params = vec![
             ("response_type", "code"),
-            ("client_id", registration.client.id()),
+            ("client_id", terms.registration.client.id()),
             ("redirect_uri", redirect_uri),
             ("state", &state),
             ("code_challenge", &challenge),
             ("code_challenge_method", "S256"),
-            ("resource", start.resource),
+            ("resource", &terms.resource),
         ];
-        if !requested.is_empty() {
-            params.push(("scope", &requested));
+        if !terms.requested.is_empty() {
+            params.push(("scope", &terms.requested));
         }
-        if start.scopes.contains(OFFLINE) {
+        if let Some(thumbprint) = &thumbprint {
+            params.push(("dpop_jkt", thumbprint));
+        }
+        if Scopes::parse(&terms.requested).contains(OFFLINE) {
             // Without it the scope has to be passed over. OpenID Connect Core 1.0, section 11.
             params.push(("prompt", "consent"));
         }
-        let url = form::with_params(start.page, params);
+        let url = form::with_params(page, params);
         Ok(Self {
             url: AuthorizationUrl::new(url, state),
             verifier: Secret::new(verifier),
             redirect_uri: redirect_uri.to_owned(),
-            iss: metadata.issuer.clone(),
-            says_iss: metadata.authorization_response_iss_parameter_supported,
-            issuer: start.issuer.to_owned(),
-            resource: start.resource.to_owned(),
-            token_endpoint: start.token_endpoint.to_owned(),
-            auth_methods: metadata.token_endpoint_auth_methods_supported.clone(),
-            registration: registration.clone(),
-            requested,
+            says_iss,
+            terms,
         })
     }
 
@@ -88,7 +78,7 @@ impl Pending {
 
     /// The scopes that are asked for.
     pub fn requested(&self) -> Scopes {
-        Scopes::parse(&self.requested)
+        Scopes::parse(&self.terms.requested)
     }
 
     /// Checks what the user came back with: `redirect` is the URL, or its query alone. It must belong to this sign-in and
@@ -107,17 +97,17 @@ impl Pending {
             );
         }
         match one(&params, "iss")? {
-            Some(iss) if iss != self.iss => {
+            Some(iss) if iss != self.terms.audience => {
                 return mismatch(format!(
                     "the answer comes from {:?}, where {:?} was asked",
                     excerpt(iss.as_bytes()),
-                    shown(&self.iss)
+                    shown(&self.terms.audience)
                 ));
             }
             None if self.says_iss => {
                 return mismatch(format!(
                     "the answer does not say that it comes from {:?}, which says so always",
-                    shown(&self.iss)
+                    shown(&self.terms.audience)
                 ));
             }
             _ => {}
@@ -147,39 +137,14 @@ impl Received {
     /// # Errors
     /// When the issuer gives none.
     pub async fn redeem(self, fetcher: &Fetcher) -> Result<Granted, OAuthError> {
-        let Pending {
-            verifier,
-            redirect_uri,
-            issuer,
-            resource,
-            token_endpoint,
-            auth_methods,
-            registration,
-            requested,
-            ..
-        } = self.pending;
-        let endpoint = TokenEndpoint {
-            url: &token_endpoint,
-            registration: &registration,
-            methods: auth_methods.as_deref(),
-        };
+        let Pending { verifier, redirect_uri, terms, .. } = self.pending;
         let params = [
             ("grant_type", "authorization_code"),
             ("code", self.code.expose()),
             ("redirect_uri", &redirect_uri),
             ("code_verifier", verifier.expose()),
-            ("resource", &resource),
         ];
-        let tokens = endpoint.ask(fetcher, &params).await?;
-        Ok(Granted {
-            tokens,
-            issuer,
-            resource,
-            token_endpoint,
-            auth_methods,
-            registration,
-            requested,
-        })
+        terms.ask(fetcher, &params).await
     }
 }
 

@@ -1,14 +1,19 @@
 //! From a server to a page where users sign in.
 
 use mcp_transport::auth::{Challenge, ProtectedResourceMetadata, Scopes};
+use mcp_transport::jose::Algorithm;
 
 use super::pending::Pending;
+use crate::error::excerpt;
+use crate::oauth::assertion::ClientKey;
 use crate::oauth::discovery::{AuthorizationServerMetadata, find_issuer, find_resource};
+use crate::oauth::dpop::{self, Binding, ProofKey};
 use crate::oauth::error::{Kind, OAuthError};
 use crate::oauth::http::Fetcher;
 use crate::oauth::identity::Identity;
 use crate::oauth::registration::{Registration, Request, Way};
 use crate::oauth::scopes::{OFFLINE, challenged, select};
+use crate::oauth::terms::Terms;
 use crate::oauth::url::{Url, shown};
 
 impl Fetcher {
@@ -20,7 +25,14 @@ impl Fetcher {
     /// When the server does not say, or says it of another resource.
     pub async fn discover(&self, challenges: &[Challenge]) -> Result<Discovered, OAuthError> {
         let metadata = find_resource(self, challenges).await?;
-        Ok(Discovered { fetcher: self.clone(), metadata, challenged: challenged(challenges) })
+        let is_required = metadata.dpop_bound_access_tokens_required == Some(true);
+        Ok(Discovered {
+            fetcher: self.clone(),
+            challenged: challenged(challenges),
+            wants_bound: is_required || dpop::is_offered(challenges),
+            needs_bound: is_required || dpop::is_required(challenges),
+            metadata,
+        })
     }
 }
 
@@ -30,6 +42,10 @@ pub struct Discovered {
     fetcher: Fetcher,
     metadata: ProtectedResourceMetadata,
     challenged: Scopes,
+    /// The server takes tokens that are bound to a key.
+    wants_bound: bool,
+    /// It takes no others.
+    needs_bound: bool,
 }
 
 impl Discovered {
@@ -113,7 +129,8 @@ impl Identified {
     /// Takes an identity that the client has there already.
     ///
     /// # Errors
-    /// When it is one of another issuer, or has expired.
+    /// When it is one of another issuer, or has expired; when its key signs by an algorithm that the issuer does not
+    /// know.
     pub fn with_registration(self, registration: Registration) -> Result<Registered, OAuthError> {
         if registration.issuer != self.issuer {
             let text = format!(
@@ -127,7 +144,23 @@ impl Identified {
             let text = format!("the client's identity with {:?} has expired", shown(&self.issuer));
             return Err(OAuthError::new(Kind::Registration, text));
         }
-        Ok(Registered { issuer: self, registration })
+        self.check_key(&registration)?;
+        Ok(Registered { issuer: self, registration, binds: false })
+    }
+
+    fn check_key(&self, registration: &Registration) -> Result<(), OAuthError> {
+        let known = &self.metadata.token_endpoint_auth_signing_alg_values_supported;
+        let (Some(ClientKey(key)), Some(known)) = (&registration.client.key, known) else {
+            return Ok(());
+        };
+        let ours = key.algorithm();
+        if known.iter().any(|name| Algorithm::from_name(name) == Some(ours)) {
+            return Ok(());
+        }
+        let (known, issuer) = (known.join(", "), shown(&self.issuer));
+        let known = excerpt(known.as_bytes());
+        let text = format!("the client's key signs by {ours}, and {issuer:?} knows {known}");
+        Err(OAuthError::new(Kind::Registration, text))
     }
 
     fn scopes(&self, wanted: &Scopes) -> Scopes {
@@ -167,9 +200,18 @@ impl Identified {
 pub struct Registered {
     issuer: Identified,
     registration: Registration,
+    /// The application wants tokens that are bound to a key.
+    binds: bool,
 }
 
 impl Registered {
+    /// Gets tokens that are bound to a new key, if the issuer gives such, also for a server that takes any. Without it
+    /// that is done for servers that ask for it. RFC 9449.
+    #[must_use]
+    pub fn bind(self) -> Self {
+        Self { binds: true, ..self }
+    }
+
     /// The identity, to be kept for the next time.
     pub const fn registration(&self) -> &Registration {
         &self.registration
@@ -183,7 +225,7 @@ impl Registered {
     /// # Errors
     /// When the issuer has no such page, or none that may be asked, or does no PKCE; when users must not be sent back there.
     pub fn sign_in(&self, redirect_uri: &str, wanted: &Scopes) -> Result<Pending, OAuthError> {
-        let Identified { resource, issuer, metadata } = &self.issuer;
+        let metadata = self.issuer.metadata();
         self.issuer.check_pkce()?;
         check_redirect(redirect_uri)?;
         if !self.registration.allows(redirect_uri) {
@@ -193,32 +235,71 @@ impl Registered {
         let page = self
             .issuer
             .endpoint("authorization_endpoint", metadata.authorization_endpoint.as_deref())?;
-        let token_endpoint =
-            self.issuer.endpoint("token_endpoint", metadata.token_endpoint.as_deref())?;
-        let start = Start {
-            page,
-            issuer,
-            metadata,
-            token_endpoint,
-            resource: &resource.metadata.resource,
-            registration: &self.registration,
-            redirect_uri,
-            scopes: self.issuer.scopes(wanted),
+        let terms = self.terms(&self.issuer.scopes(wanted))?;
+        let says_iss = metadata.authorization_response_iss_parameter_supported;
+        Pending::start(Start { page, redirect_uri, says_iss, terms })
+    }
+
+    /// What is asked for where a server needs what these scopes are for, and nobody signs in: there is nobody who could
+    /// be offline.
+    ///
+    /// # Errors
+    /// As of [`sign_in`](Self::sign_in), as far as tokens go.
+    pub(crate) fn terms_without_user(&self, wanted: &Scopes) -> Result<Terms, OAuthError> {
+        let scopes = self.issuer.scopes(wanted);
+        self.terms(&scopes.iter().filter(|scope| *scope != OFFLINE).collect())
+    }
+
+    fn terms(&self, scopes: &Scopes) -> Result<Terms, OAuthError> {
+        let Identified { resource, issuer, metadata } = &self.issuer;
+        let endpoint = metadata.token_endpoint.as_deref();
+        Ok(Terms {
+            issuer: issuer.clone(),
+            audience: metadata.issuer.clone(),
+            resource: resource.metadata.resource.clone(),
+            token_endpoint: self.issuer.endpoint("token_endpoint", endpoint)?.to_owned(),
+            auth_methods: metadata.token_endpoint_auth_methods_supported.clone(),
+            registration: self.registration.clone(),
+            requested: scopes.to_string(),
+            binding: self.binding()?,
+        })
+    }
+
+    /// The key for tokens, where they are to be bound to one. An issuer that says nothing of it is tried if it matters.
+    fn binding(&self) -> Result<Option<Binding>, OAuthError> {
+        let Identified { resource, issuer, metadata } = &self.issuer;
+        if !self.binds && !resource.wants_bound {
+            return Ok(None);
+        }
+        let is_required = resource.needs_bound;
+        let knows = |names: &Vec<String>| names.iter().any(|name| name == dpop::ALGORITHM.as_str());
+        let issuers = metadata.dpop_signing_alg_values_supported.as_ref().map(knows);
+        let servers = resource.metadata.dpop_signing_alg_values_supported.as_ref().map(knows);
+        let can = match (issuers, servers) {
+            (Some(false), _) | (_, Some(false)) => false,
+            (Some(true), _) => true,
+            (None, _) => is_required || self.binds,
         };
-        Pending::start(&start)
+        if can {
+            return Ok(Some(Binding { key: ProofKey::generate()?, is_required }));
+        }
+        if is_required {
+            let (issuer, ours) = (shown(issuer), dpop::ALGORITHM);
+            let text = format!(
+                "the server takes tokens alone that are bound to a key, and it or {issuer:?} knows no proofs by {ours}"
+            );
+            return Err(OAuthError::new(Kind::Discovery, text));
+        }
+        Ok(None)
     }
 }
 
 /// What a sign-in begins with.
 pub(super) struct Start<'a> {
     pub(super) page: &'a str,
-    pub(super) issuer: &'a str,
-    pub(super) metadata: &'a AuthorizationServerMetadata,
-    pub(super) token_endpoint: &'a str,
-    pub(super) resource: &'a str,
-    pub(super) registration: &'a Registration,
     pub(super) redirect_uri: &'a str,
-    pub(super) scopes: Scopes,
+    pub(super) says_iss: bool,
+    pub(super) terms: Terms,
 }
 
 /// Specification: Communication Security.

@@ -10,12 +10,15 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 
+use super::{OK, result};
+
 pub(crate) const PRM: &str = "GET /.well-known/oauth-protected-resource/mcp";
 pub(crate) const PRM_ROOT: &str = "GET /.well-known/oauth-protected-resource";
 pub(crate) const AS: &str = "GET /.well-known/oauth-authorization-server";
 pub(crate) const OIDC: &str = "GET /.well-known/openid-configuration";
 pub(crate) const REGISTER: &str = "POST /register";
 pub(crate) const TOKEN: &str = "POST /token";
+pub(crate) const MCP: &str = "POST /mcp";
 
 /// What was asked, on one line: method, path and query.
 #[derive(Clone, Debug)]
@@ -159,6 +162,20 @@ impl Provider {
         }));
     }
 
+    /// Refuses the next call with these challenges, if there are any, one header line each, and lets all others in.
+    pub(crate) fn guard(&self, challenges: &[&str]) {
+        if !challenges.is_empty() {
+            self.refuse("401 Unauthorized", challenges);
+        }
+        self.on_text(MCP, "200 OK\r\ncontent-type: application/json", &result(OK));
+    }
+
+    /// Refuses the next call.
+    pub(crate) fn refuse(&self, status: &str, challenges: &[&str]) {
+        let lines = challenges.iter().map(|it| format!("\r\nwww-authenticate: {it}"));
+        self.once(MCP, &format!("{status}{}", lines.collect::<String>()), &json!({}));
+    }
+
     /// The metadata of the resource with some members changed; null takes one away.
     pub(crate) fn resource(&self, changes: &Value) -> Value {
         changed(
@@ -220,6 +237,11 @@ impl Provider {
         self.asked().into_iter().map(|asked| asked.line).collect()
     }
 
+    /// The requests of a route, in order.
+    pub(crate) fn at(&self, route: &str) -> Vec<Asked> {
+        self.asked().into_iter().filter(|asked| asked.line == route).collect()
+    }
+
     /// The last request of a route.
     pub(crate) fn last(&self, route: &str) -> Asked {
         self.asked().into_iter().rfind(|asked| asked.line == route).unwrap()
@@ -248,6 +270,8 @@ async fn converse(mut stream: impl AsyncRead + AsyncWrite + Unpin, state: Arc<St
                 route.and_then(|route| route.once.pop_front().or_else(|| route.always.clone()));
             found.unwrap_or_else(|| ("404 Not Found".to_owned(), "not here".to_owned()))
         };
+        let json = serde_json::from_str::<Value>(&asked.body).unwrap_or_default();
+        let answer = (answer.0, answer.1.replace("{id}", &json["id"].to_string()));
         state.asked.lock().unwrap().push(asked);
         let (status, body) = answer;
         let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n", body.len());

@@ -32,9 +32,9 @@ async fn listen(pipe: &mut Lines, id: &str, notifications: Value) {
     );
 }
 
-/// A subscription over a stream that goes on is cancelled, and then has its result. Specification: Cancellation;
-/// Subscriptions, Graceful Closure.
-fn is_end_of([cancelled, result]: [&Value; 2], id: &Value) -> bool {
+/// A subscription over a stream that goes on has its result, and is cancelled. Specification: Subscriptions, Graceful
+/// Closure; Cancellation.
+fn is_end_of([result, cancelled]: [&Value; 2], id: &Value) -> bool {
     *cancelled == cancellation(id) && is_result_of(result, id)
 }
 
@@ -81,7 +81,7 @@ async fn subscriptions_share_the_stream() {
     assert_eq!(ended.len(), 4);
     for id in [json!("7"), json!("ü")] {
         let at = ended.iter().position(|it| *it == cancellation(&id)).expect("it is cancelled");
-        assert!(is_result_of(&ended[at + 1], &id), "{ended:?}");
+        assert!(is_result_of(&ended[at - 1], &id), "{ended:?}");
     }
     pipe.ended().await.unwrap();
 }

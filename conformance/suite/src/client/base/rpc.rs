@@ -9,7 +9,7 @@ use super::super::answer::Part;
 use super::super::asking::call;
 use super::super::schema::everything;
 use super::super::script::{
-    after, framed, in_pieces, notification, raw, right, try_calls, try_lists, try_steps,
+    after, framed, in_pieces, notification, raw, right, try_calls, try_steps,
 };
 use super::super::{Answer, Cx, Played, Seen, good};
 use crate::check::{Check, client_check};
@@ -292,7 +292,12 @@ async fn utf8(cx: Cx) -> Verdict {
 
 async fn utf8_split(cx: Cx) -> Verdict {
     let cases = ["single bytes", "bytes that are no UTF-8"];
-    let tried = try_lists(&cx, &cases, |seen| {
+    // In lines nobody can tell what bytes that are no UTF-8 belong to.
+    let step = |case: &str| {
+        let time = if case == cases[0] { 15_000 } else { 500 };
+        json!({ "do": "tools/list", "params": { "cursor": case }, "timeout_ms": time })
+    };
+    let tried = try_steps(&cx, &cases, step, |seen| {
         let mut message = right(seen);
         if let Some(tool) = message.pointer_mut("/result/tools/0") {
             tool["description"] = FOREIGN.into();

@@ -9,6 +9,7 @@ use crate::check::{Check, server_check};
 use crate::issuer::{Key, key, now};
 use crate::server::Cx;
 use crate::verdict::{Of as _, Stop, Verdict};
+use crate::wire::json::at;
 
 pub(in crate::server) const CHECKS: &[Check] = &[
     server_check!("server-auth-invalid-token", Http, invalid_token),
@@ -89,7 +90,8 @@ fn forged(good: &str) -> Vec<(&'static str, String)> {
 /// Tokens whose shared secret is the public key, as it may be written.
 fn confused(public: &Key, claims: &Value) -> Vec<(&'static str, String)> {
     let signed = |secret: &str| {
-        let header = json!({ "alg": "HS256", "typ": "at+jwt", "kid": public.listed()["kid"] });
+        let header =
+            json!({ "alg": "HS256", "typ": "at+jwt", "kid": at(&public.listed(), "/kid") });
         let (header, claims) = (header.to_string(), claims.to_string());
         let text = format!("{}.{}", key::encoded(header), key::encoded(claims));
         let secret = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
@@ -114,9 +116,10 @@ fn tokens(
     if let Some(given) = given {
         return Ok(vec![("the token that was given", given.clone())]);
     }
-    let own = own(cx).map_err(|_| {
-        Stop::skip(format!("there is no such token; {option} gives one, or --issuer mints it"))
-    })?;
+    let Ok(own) = own(cx) else {
+        let why = format!("there is no such token; {option} gives one, or --issuer mints it");
+        return Err(Stop::skip(why));
+    };
     Ok(changes.into_iter().map(|(name, change)| (name, own.token(&change))).collect())
 }
 

@@ -11,6 +11,7 @@ use crate::check::{Check, server_check};
 use crate::server::Cx;
 use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::Reply;
+use crate::wire::json::at;
 
 pub(in crate::server) const CHECKS: &[Check] = &[
     server_check!("server-auth-challenge", Http, challenge),
@@ -128,12 +129,13 @@ async fn no_offline_access(cx: Cx) -> Verdict {
     let challenges = replies.first().map(challenged).transpose()?.unwrap_or_default();
     let documents = Documents::fetch(&cx, &challenges).await?;
     for document in documents.all() {
-        let listed = document["scopes_supported"].as_array();
-        let is_listed = listed.is_some_and(|all| all.iter().any(|it| it == "offline_access"));
+        let listed = at(document, "/scopes_supported");
+        let is_listed =
+            listed.as_array().is_some_and(|all| all.iter().any(|it| it == "offline_access"));
         cx.warnings.unless(
             !is_listed,
             "scopes_supported without offline_access",
-            &*document["scopes_supported"].to_string(),
+            listed.to_string(),
         );
     }
     Ok(())

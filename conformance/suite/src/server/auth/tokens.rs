@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{AUTHORIZATION, asked_barely, challenged, document};
 use crate::issuer::{Issuer, key, now};
 use crate::server::{Cx, Endpoint, Target};
+use crate::wire::json::at;
 
 /// Tokens that a user gives.
 #[derive(Args, Clone, Debug, Default)]
@@ -84,11 +85,11 @@ impl Own {
         let document = documents.await.ok().and_then(|it| it.any().cloned()).unwrap_or_default();
         let url = format!("{}{}", endpoint.origin(), endpoint.path);
         let asked = challenges.iter().flatten().find_map(|it| it.get("scope")).map(str::to_owned);
-        let listed = document["scopes_supported"].as_array().map(|all| {
+        let listed = at(&document, "/scopes_supported").as_array().map(|all| {
             let all: Vec<_> = all.iter().filter_map(Value::as_str).collect();
             all.join(" ")
         });
-        let resource = document["resource"].as_str().map_or(url, str::to_owned);
+        let resource = at(&document, "/resource").as_str().map_or(url, str::to_owned);
         Self { issuer, resource, scopes: asked.or(listed).unwrap_or_default() }
     }
 
