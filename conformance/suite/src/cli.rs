@@ -149,9 +149,9 @@ struct Filter {
     /// Checks that rest on a page, such as basic/transports.
     #[arg(long)]
     section: Option<String>,
-    /// Checks that rest on this requirement.
-    #[arg(long)]
-    requirement: Option<String>,
+    /// Checks that rest on this requirement; may be given several times.
+    #[arg(long = "requirement")]
+    requirements: Vec<String>,
     /// Checks that rest on a MUST or MUST NOT.
     #[arg(long)]
     must: bool,
@@ -167,8 +167,8 @@ impl Filter {
         let page = self.section.as_deref();
         let stands =
             page.is_none_or(|page| table.of_check(check.id).any(|it| it.page.starts_with(page)));
-        let rests = |id: &String| table.of_check(check.id).any(|it| it.id == *id);
-        let rests = self.requirement.as_ref().is_none_or(rests);
+        let mut given = table.of_check(check.id).map(|it| &it.id);
+        let rests = self.requirements.is_empty() || given.any(|id| self.requirements.contains(id));
         let musts = !self.must || table.of_check(check.id).any(|it| it.level.is_must());
         named && stands && rests && musts
     }

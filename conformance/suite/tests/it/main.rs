@@ -6,5 +6,6 @@
     reason = "a test fails by a panic, and says what it found"
 )]
 
+mod mutants;
 mod ours;
 mod support;

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::check::{Check, server_check};
 use crate::server::Cx;
+use crate::server::progress::reporting;
 use crate::server::raw::SETTLE;
 use crate::server::talk::{Talk, cancelled};
 use crate::verdict::{Of as _, Stop, Verdict, expect};
@@ -49,7 +50,11 @@ async fn unanswered(cx: Cx) -> Verdict {
     Ok(())
 }
 
+/// The notifications of the whole run, with some of a call that reports progress.
 async fn shape(cx: Cx) -> Verdict {
+    if let Ok(call) = reporting(&cx) {
+        cx.ask(&call.meta("progressToken", "p")).await?;
+    }
     let all = cx.record.all();
     let mut some = all.iter().filter(|it| it.message.get("method").is_some()).peekable();
     if some.peek().is_none() {
