@@ -21,7 +21,7 @@ use crate::wire::{Head, Log, Noted, Record};
 pub(crate) struct Cx {
     command: Arc<str>,
     is_http: bool,
-    /// How the process behaves that a client starts as its server; see [`super::bridge`].
+    /// How the process behaves that a client starts as its server; see `bridge.rs`.
     bridge: &'static str,
     pub(crate) log: Log,
     /// What all checks have seen so far; over HTTP the heads are those of requests.

@@ -152,9 +152,8 @@ async fn chunk(to: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<(
 
 /// Waits for the client to leave.
 async fn left(reader: &mut (impl AsyncBufRead + Unpin)) {
-    match reader.fill_buf().await {
+    if let Ok([_, ..]) = reader.fill_buf().await {
         // It has sent its next request already, behind which nothing can be seen.
-        Ok([_, ..]) => std::future::pending().await,
-        Ok([]) | Err(_) => {}
+        std::future::pending().await
     }
 }

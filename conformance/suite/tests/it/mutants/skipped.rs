@@ -133,8 +133,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "http-integer-numeric",
         "compares an integer with its header as a text",
         Asked(|asked, _| {
-            let count = asked.message()["params"]["arguments"]["count"].clone();
-            if asked.get("Mcp-Param-Count").is_some_and(|it| it != count.to_string()) {
+            let count = asked.message()["params"]["arguments"]["count"].to_string();
+            if asked.get("Mcp-Param-Count").is_some_and(|it| *it != *count) {
                 asked.set("Mcp-Param-Count", "0");
             }
         }),
@@ -218,10 +218,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
                 let kept = memory.kept(name(message));
                 if let (Some(state), Some(latest)) =
                     (message.pointer_mut("/params/requestState"), kept.first())
+                    && !kept.contains(state)
                 {
-                    if !kept.contains(state) {
-                        *state = latest.clone();
-                    }
+                    *state = latest.clone();
                 }
             });
         }),
@@ -374,11 +373,10 @@ fn right_name(asked: &mut Http) {
 /// Makes the header of the fixture's parameter say what the body says, as far as a header can.
 fn right_param(asked: &mut Http) {
     let message = asked.message();
-    if let Some(value) = message["params"]["arguments"]["value"].as_str() {
-        if name(&message) == "test_custom_header"
-            && value.bytes().all(|byte| byte.is_ascii_graphic())
-        {
-            asked.set("Mcp-Param-Value", value);
-        }
+    if let Some(value) = message["params"]["arguments"]["value"].as_str()
+        && name(&message) == "test_custom_header"
+        && value.bytes().all(|byte| byte.is_ascii_graphic())
+    {
+        asked.set("Mcp-Param-Value", value);
     }
 }
