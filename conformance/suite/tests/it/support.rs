@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-const SUITE: &str = env!("CARGO_BIN_EXE_mcp-conformance");
+pub(crate) const SUITE: &str = env!("CARGO_BIN_EXE_mcp-conformance");
 
 /// An example of this package, which cargo builds with all of its tests: not for `--test it` alone.
 pub(crate) fn example(name: &str) -> PathBuf {

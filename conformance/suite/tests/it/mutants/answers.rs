@@ -86,17 +86,6 @@ pub(super) const HEADS: &[Mutant] = &[
         }),
     ),
     mutant(
-        "notification-refused-202",
-        "http-notification-refused",
-        "takes a notification that it cannot read",
-        Told(|asked, told| {
-            if told.status() == 400 && asked.message().get("id").is_none() {
-                told.set_status(202);
-                told.body.clear();
-            }
-        }),
-    ),
-    mutant(
         "json-as-text",
         "http-response-types",
         "calls a JSON body text/plain",
