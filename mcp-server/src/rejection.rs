@@ -218,7 +218,7 @@ impl Reason {
             Self::Path => invalid("There is no MCP endpoint at this path"),
             Self::NotPost => invalid("The MCP endpoint accepts POST only"),
             Self::NotJson => invalid("The Content-Type must be application/json, given once"),
-            Self::NotAcceptable => invalid("The Accept header takes neither JSON nor streams"),
+            Self::NotAcceptable => invalid("Accept takes no application/json or text/event-stream"),
             Self::BodyTooLarge { limit } => ErrorObject::invalid_request(format!(
                 "The request body is larger than {limit} bytes"
             )),
