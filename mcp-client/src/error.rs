@@ -204,8 +204,9 @@ impl Error {
     /// tells: it says so, or it refuses with 400 and no error of this revision, or it does not know
     /// `server/discover`. What it answered is there all the same, such as the [`rpc`](Self::rpc) error.
     ///
-    /// Over a byte stream, where there is no status, only [`Client::discover`](crate::Client::discover) finds
-    /// out. Specification: Versioning, Backward Compatibility with Initialization-Based Versions.
+    /// Over a byte stream, where there is no status, the [probe](crate::ClientBuilder::probe) or
+    /// [`Client::discover`](crate::Client::discover) finds out. Specification: Versioning, Backward Compatibility with
+    /// Initialization-Based Versions.
     pub fn is_legacy(&self) -> bool {
         self.0.is_legacy
     }

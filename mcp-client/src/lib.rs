@@ -165,6 +165,7 @@ pub mod oauth;
 mod outgoing;
 mod pages;
 mod pipe;
+mod probe;
 mod promise;
 mod receive;
 mod retry;
