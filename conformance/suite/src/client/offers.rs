@@ -47,6 +47,8 @@ async fn prompts_capability(cx: Cx) -> Verdict {
     played.first("server/discover")?;
     played.result(2)?;
     if played.of("prompts/list").next().is_some() {
+        let expected = "no prompts/list, since discover says that there are none";
+        cx.warnings.unless(false, expected, "one");
         played.error(1)?;
     } else {
         // Nothing to list is as good an answer as an error.
