@@ -70,14 +70,15 @@ fn server_stdio() {
 #[test]
 fn client_http() {
     let command = format!("'{}'", example("our-client").display());
-    finds_nothing("our client, HTTP", &["client", "--command", &command], FINE_OF_CLIENTS, &[]);
+    let args = ["client", "--command", &command];
+    finds_nothing("our client, HTTP", &args, FINE_OF_CLIENTS, &[UNLISTED]);
 }
 
 #[test]
 fn client_stdio() {
     let command = format!("'{}'", example("our-client").display());
     let args = ["client", "--stdio", "--command", &command];
-    finds_nothing("our client, stdio", &args, FINE_OF_CLIENTS, &[PROBE]);
+    finds_nothing("our client, stdio", &args, FINE_OF_CLIENTS, &[PROBE, UNLISTED]);
 }
 
 /// What our client does not do.
@@ -90,3 +91,6 @@ const FINE_OF_CLIENTS: &[&str] = &[
 
 /// Our client asks at once for what its user wants, and leaves it to them whether it discovers before.
 const PROBE: &str = "client-stdio-discover-first";
+
+/// It asks for what its user wants, too, whatever the server said that it has.
+const UNLISTED: &str = "client-prompts-capability";
