@@ -22,7 +22,9 @@ async fn unknown_dialect(cx: Cx) -> Verdict {
     let mut odd = tool("odd", json!({ "a": { "type": "string" } }));
     odd["inputSchema"]["$schema"] = trap.url("/dialect").into();
     odd["outputSchema"] = odd["inputSchema"].clone();
-    let tools = json!([tool("echo", json!({})), odd]);
+    let output = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
+    let wrong = with(Some(tool("wrong", json!({}))), json!({ "outputSchema": output }));
+    let tools = json!([tool("echo", json!({})), odd, wrong]);
     let part = move |seen: &Seen| match seen.method() {
         "tools/list" => Answer::result(seen, with(result_of(seen), json!({ "tools": tools }))),
         "tools/call" => {
@@ -31,12 +33,14 @@ async fn unknown_dialect(cx: Cx) -> Verdict {
         }
         _ => good(seen),
     };
-    let played = cx.play(json!([{ "do": "tools/list" }, call("echo"), call("odd")]), part).await?;
+    let steps = json!([{ "do": "tools/list" }, call("echo"), call("odd"), call("wrong")]);
+    let played = cx.play(steps, part).await?;
     played.result(0)?;
     played.result(1)?;
-    // Nobody can say whether its arguments and its result are right.
-    let told = played.step(2)?;
-    cx.warnings.unless(told.get("error").is_some(), "an error that names the dialect", shown(told));
+    // Who holds results against their schemas cannot say whether that of the odd tool is right.
+    if played.result(3).is_err() {
+        played.error(2)?;
+    }
     played.ended_well()?;
     trap.is_untouched("the unknown dialect").await
 }
