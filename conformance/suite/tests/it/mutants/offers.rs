@@ -68,25 +68,25 @@ pub(super) const OFFERED: &[Mutant] = &[
         "tool-header-empty",
         "tools-header-not-empty",
         "mirrors a parameter into a header without a name",
-        Said(|_, said, _| mirrored(said, "value", "x-mcp-header", "".into())),
+        Said(|_, said, _| mirrored(said, "value", "x-mcp-header", &"".into())),
     ),
     mutant(
         "tool-header-spaced",
         "tools-header-is-token",
         "mirrors a parameter into a header with a space",
-        Said(|_, said, _| mirrored(said, "value", "x-mcp-header", "A B".into())),
+        Said(|_, said, _| mirrored(said, "value", "x-mcp-header", &"A B".into())),
     ),
     mutant(
         "tool-header-control",
         "tools-header-without-controls",
         "mirrors a parameter into a header with a line end",
-        Said(|_, said, _| mirrored(said, "value", "x-mcp-header", "A\r\nB".into())),
+        Said(|_, said, _| mirrored(said, "value", "x-mcp-header", &"A\r\nB".into())),
     ),
     mutant(
         "tool-header-twice",
         "tools-header-unique",
         "mirrors two parameters into one header",
-        Said(|_, said, _| mirrored(said, "value", "x-mcp-header", "COUNT".into())),
+        Said(|_, said, _| mirrored(said, "value", "x-mcp-header", &"COUNT".into())),
     ),
     mutant(
         "tool-header-in-list",
@@ -94,7 +94,7 @@ pub(super) const OFFERED: &[Mutant] = &[
         "mirrors the entries of a list",
         Said(|_, said, _| {
             let entry = json!({ "type": "string", "x-mcp-header": "Entry" });
-            mirrored(said, "value", "items", entry);
+            mirrored(said, "value", "items", &entry);
         }),
     ),
     mutant(
@@ -514,7 +514,7 @@ fn each(value: &mut Value, at: &str, change: impl Fn(&mut Value)) {
 }
 
 /// Gives a property of the tool that has its arguments mirrored another member.
-fn mirrored(said: &mut Value, property: &str, member: &str, new: Value) {
+fn mirrored(said: &mut Value, property: &str, member: &str, new: &Value) {
     each(said, "/result/tools", |tool| {
         if tool["name"] == "test_custom_header" {
             put(tool, &format!("/inputSchema/properties/{property}"), member, new.clone());
