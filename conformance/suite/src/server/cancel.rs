@@ -23,6 +23,9 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 async fn only_listen(cx: Cx) -> Verdict {
+    if let Ok(call) = reporting(&cx) {
+        cx.ask(&call.meta("progressToken", "p")).await?;
+    }
     let all = cx.record.all();
     let of = |method: &str| {
         let method = json!(method);

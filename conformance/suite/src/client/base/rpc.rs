@@ -263,8 +263,12 @@ async fn notification_tolerated(cx: Cx) -> Verdict {
 async fn notification_shape(cx: Cx) -> Verdict {
     let played = everything(&cx).await?;
     played.first("tools/call")?;
-    for seen in played.requests.iter().filter(|seen| seen.message.get("id").is_none()) {
+    let is_notification = |seen: &&Seen| {
+        seen.message.get("id").is_none() || seen.method().starts_with("notifications/")
+    };
+    for seen in played.requests.iter().filter(is_notification) {
         let told = shown(&seen.message);
+        expect(seen.message.get("id").is_none(), "a notification without id", &told)?;
         expect(!seen.method().is_empty(), "a method in what has no id", &told)?;
         expect(seen.method() != "notifications/initialized", "nothing to initialize", &told)?;
         let is_needless = cx.is_http() && seen.method() == "notifications/cancelled";

@@ -88,16 +88,27 @@ async fn result_type(cx: Cx) -> Verdict {
         let reply = cx.ask(&request).await.of(&method)?;
         is_of_core(&reply).of(&method)?;
     }
-    let has_extensions = cx.needs("/extensions").is_ok();
+    let extensions = at(&cx.offer().discover, "/capabilities/extensions").as_object();
+    let has =
+        |is_it: fn(&str) -> bool| extensions.is_some_and(|all| all.keys().any(|id| is_it(id)));
+    let (has_tasks, has_others) = (has(|id| id == TASKS), has(|id| id != TASKS));
     for noted in cx.record.all() {
         let Some(result) = noted.message.get("result") else { continue };
         let kind = at(result, "/resultType").as_str();
-        let is_core = matches!(kind, Some("complete" | "input_required"));
+        let is_declared = match kind {
+            Some("complete" | "input_required") => true,
+            Some("task") => has_tasks || has_others,
+            Some(_) => has_others,
+            None => false,
+        };
         let expected = "a result with a resultType that is declared";
-        expect(is_core || kind.is_some() && has_extensions, expected, shown(&noted.message))?;
+        expect(is_declared, expected, shown(&noted.message))?;
     }
     Ok(())
 }
+
+/// The extension whose one result type is known here.
+const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// One request of each kind that every server of these capabilities answers.
 pub(in crate::server) fn plain_requests(cx: &Cx) -> Vec<Message> {
