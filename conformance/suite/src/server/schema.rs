@@ -43,7 +43,13 @@ fn is_valid(method: &str, message: &Value) -> Verdict {
         return has_shape(&params, notification);
     }
     if let Some(id) = message.get("id") {
-        expect(id.is_string() || id.is_number(), "an id that is a string or a number", shown(id))?;
+        // Null is for `server-jsonrpc-error-shape` to judge.
+        let is_unread = id.is_null() && message.get("error").is_some();
+        expect(
+            is_unread || id.is_string() || id.is_number(),
+            "an id that is a string or a number",
+            shown(id),
+        )?;
     }
     let (result, error) = (message.get("result"), message.get("error"));
     match (result, error) {
