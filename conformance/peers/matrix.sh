@@ -60,9 +60,10 @@ over_http() {
     rm "$pipe" "$pipe.port"
 }
 
-over_stdio() { wanted "$1" && run "$1" server --command "$2" || true; }
-client() { wanted "$1" && run "$1" client --command "$2" || true; }
-client_stdio() { wanted "$1" && run "$1" client --stdio --command "$2" || true; }
+# What hangs is killed, and not only the shell around it.
+over_stdio() { ! wanted "$1" || run "$1" server --command "exec $2"; }
+client() { ! wanted "$1" || run "$1" client --command "exec $2"; }
+client_stdio() { ! wanted "$1" || run "$1" client --stdio --command "exec $2"; }
 
 names="$*"
 over_http ours-server-http "$ours-server --until-eof"

@@ -81,6 +81,11 @@ const LISTS = {
     'resources/list': ['listResources', 'resources'],
     'resources/templates/list': ['listResourceTemplates', 'resourceTemplates'],
 };
+const FLAGS = {
+    'notifications/tools/list_changed': 'toolsListChanged',
+    'notifications/prompts/list_changed': 'promptsListChanged',
+    'notifications/resources/list_changed': 'resourcesListChanged',
+};
 const CALLS = { 'tools/call': 'callTool', 'prompts/get': 'getPrompt', 'resources/read': 'readResource', 'completion/complete': 'complete' };
 
 async function call(client, step, options) {
@@ -105,7 +110,8 @@ async function take(step) {
         const client = await clientOf(step.token);
         const options = {
             ...(step.progress && { onprogress: it => progress.push(it) }),
-            ...(step.timeout_ms && { timeout: step.timeout_ms }),
+            ...(step.timeout_ms && { timeout: step.timeout_ms, resetTimeoutOnProgress: true }),
+            ...(step.max_timeout_ms && { maxTotalTimeout: step.max_timeout_ms }),
             ...(step.cancel_ms && { signal: AbortSignal.timeout(step.cancel_ms) }),
         };
         if (step.do === 'subscriptions/listen') return await listen(client, step);
@@ -119,15 +125,27 @@ async function take(step) {
 
 async function listen(client, step) {
     const events = [];
+    const filter = step.params?.notifications ?? {};
+    // The SDK does not say to which subscription a change belongs.
+    const own = ({ method, uri }) => (uri ? filter.resourceSubscriptions?.includes(uri) : filter[FLAGS[method]]);
+    let hear;
     const enough = new Promise(resolve => {
-        heard.add((kind, it) => kind === 'event' && events.push(it) >= (step.events ?? Infinity) && resolve());
+        hear = (kind, it) => kind === 'event' && own(it) && events.push(it) >= (step.events ?? Infinity) && resolve('enough');
     });
-    const subscription = await client.listen(step.params?.notifications ?? {});
-    await Promise.race([enough, subscription.closed, sleep(step.ms ?? 2_000)]);
-    const acknowledged = subscription.honoredFilter;
-    await subscription.close();
-    const end = { local: 'closed', graceful: 'graceful' }[await subscription.closed] ?? 'lost';
-    return { events, end, acknowledged };
+    heard.add(hear);
+    const over = Promise.race([enough, sleep(step.ms ?? 2_000, 'enough')]);
+    try {
+        for (;;) {
+            const subscription = await client.listen(filter);
+            const lost = await Promise.race([over, subscription.closed]) === 'remote';
+            if (lost && step.again) continue;
+            await subscription.close();
+            const end = { local: 'closed', graceful: 'graceful' }[await subscription.closed] ?? 'lost';
+            return { events, end, acknowledged: subscription.honoredFilter };
+        }
+    } finally {
+        heard.delete(hear);
+    }
 }
 
 function told(error) {
@@ -145,4 +163,5 @@ for (const [number, step] of steps.entries()) {
 }
 await Promise.all(beside);
 for (const client of clients.values()) await client.then(client => client.close(), () => {});
-process.exit(0);
+// What was printed may be on its way.
+process.stdout.write('', () => process.exit(0));

@@ -205,8 +205,9 @@ async def take(clients: Clients, step: dict[str, Any]) -> dict[str, Any]:
         if step["do"] == "subscriptions/listen":
             return await listen(client, step)
         line = {"error": {"message": "cancelled"}}
-        # Only calls of tools have a timeout of their own.
-        limit = step.get("cancel_ms", None if step["do"] == "tools/call" else step.get("timeout_ms"))
+        # Only calls of tools have a timeout of their own, and none has a longest time.
+        own = None if step["do"] == "tools/call" else step.get("timeout_ms")
+        limit = step.get("cancel_ms", step.get("max_timeout_ms", own))
         with anyio.move_on_after(None if limit is None else limit / 1000):
             line = {"result": dumped(await call(client, step, progress))}
     except MCPError as error:

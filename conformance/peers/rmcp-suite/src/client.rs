@@ -160,8 +160,9 @@ async fn connect(robot: Robot, target: &str, token: Option<&str>) -> Result<Clie
 
 /// Takes a step, and gives the line that is to be printed.
 async fn take(client: &Client, step: &Value) -> Value {
-    let limit =
-        step["cancel_ms"].as_u64().or_else(|| step["timeout_ms"].as_u64()).unwrap_or(20_000);
+    // A future that is dropped is a call that is given up.
+    let limits = ["cancel_ms", "timeout_ms", "max_timeout_ms"];
+    let limit = limits.iter().filter_map(|name| step[name].as_u64()).min().unwrap_or(20_000);
     let taking = async {
         if step["do"] == "subscriptions/listen" {
             listen(client, step).await

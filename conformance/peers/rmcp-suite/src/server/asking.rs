@@ -201,7 +201,6 @@ impl Suite {
     }
 
     #[tool(name = "test_missing_capability", description = "Needs a client that can sample.")]
-    #[expect(deprecated, reason = "sampling is")]
     async fn missing_capability(&self, context: Caller) -> Asked {
         if declared(&context).sampling.is_none() {
             let required = ClientCapabilities::builder().enable_sampling().build();

@@ -5,15 +5,17 @@
 //!
 //! Listens on 127.0.0.1 (a free port unless one is given) at /mcp and prints `listening PORT`.
 //! Serves until its standard input closes, so it cannot outlive the process that started it.
+#![expect(deprecated, reason = "sampling and logging are")]
 
 mod asking;
 mod offers;
 mod tools;
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::error::Error;
-use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex};
 use std::{env, io, process, thread};
 
 use rmcp::handler::server::router::tool::ToolRouter;
@@ -45,6 +47,8 @@ struct Suite {
     tools: ToolRouter<Self>,
     running: Arc<AtomicUsize>,
     changes: broadcast::Sender<Change>,
+    /// Who listens from before the client is told so, which is before `listen` is called.
+    listeners: Arc<Mutex<VecDeque<broadcast::Receiver<Change>>>>,
     states: Arc<RequestStateCodec>,
 }
 
@@ -122,11 +126,13 @@ impl ServerHandler for Suite {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
+        self.listeners.lock().ok()?.push_back(self.changes.subscribe());
         Some(requested.supported_by(&self.get_info().capabilities))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut changes = self.changes.subscribe();
+        let listener = self.listeners.lock().ok().and_then(|mut all| all.pop_front());
+        let mut changes = listener.unwrap_or_else(|| self.changes.subscribe());
         loop {
             let change = tokio::select! {
                 () = context.cancelled() => return Ok(()),
@@ -158,6 +164,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         tools: Suite::tools() + Suite::asking(),
         running: Arc::default(),
         changes: broadcast::channel(64).0,
+        listeners: Arc::default(),
         states: Arc::new(RequestStateCodec::try_new([7; 32])?),
     };
     if argument.as_deref() == Some("--stdio") {

@@ -109,7 +109,6 @@ impl Suite {
     }
 
     #[tool(name = "test_logging_tool", description = "Logs, if it is asked to.")]
-    #[expect(deprecated, reason = "logging is")]
     async fn logging(&self, context: RequestContext<RoleServer>) -> String {
         // The SDK leaves it to the handler which messages the caller asked for.
         if matches!(context.meta.log_level(), Some(LoggingLevel::Debug | LoggingLevel::Info)) {

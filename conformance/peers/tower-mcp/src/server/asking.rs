@@ -127,7 +127,8 @@ fn visit(context: &RequestContext, states: &RequestStateCodec) -> Outcome {
         }
         None => {
             let url = "https://example.com/visit";
-            let params = json!({ "mode": "url", "message": "Please visit this page.", "url": url });
+            // This revision has no `elicitationId`, but the SDK's type wants one.
+            let params = json!({ "mode": "url", "message": "Please visit this page.", "url": url, "elicitationId": "visit" });
             let request = json!({ "method": "elicitation/create", "params": params });
             ask([("visit", request)], Some(sealed(states, &json!({}))?))
         }

@@ -81,12 +81,8 @@ async fn ill_typed(cx: Cx) -> Verdict {
         // The header says otherwise, or there is no such version: more than one rule is broken.
         let may_differ =
             meta.is_object() && (version.is_number() || version.is_null() || *version == "");
-        // What holds no fields is no request in the first place, rather than one without the required fields.
-        let has_no_fields = !meta.is_object();
         let code = reply.error().map(|error| at(error, "/code").as_i64().unwrap_or_default());
-        if may_differ && matches!(code, Ok(-32022 | -32020))
-            || has_no_fields && matches!(code, Ok(-32600))
-        {
+        if may_differ && matches!(code, Ok(-32022 | -32020)) {
             reply.has_status(400).of(&body)?;
         } else {
             reply.is_refused(400, -32602).of(&body)?;

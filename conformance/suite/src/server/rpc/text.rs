@@ -65,8 +65,11 @@ async fn depth(cx: Cx) -> Verdict {
 async fn answered_or_cut(cx: &Cx, request: &Message, body: String, is_json: bool) -> Verdict {
     let length = body.len();
     match raw(cx, request, body).await {
-        // A line that is no JSON has no id for an answer.
-        Ok(reply) if !cx.is_http() && reply.messages.is_empty() && !is_json => Ok(()),
+        // JSON may be nested too deep or be too long for a parser; a line that it does not take has no id for an answer.
+        Ok(reply) if !cx.is_http() && reply.messages.is_empty() => {
+            cx.warnings.unless(!is_json, "a result or a refusal", reply.told());
+            Ok(())
+        }
         Ok(reply) => answered(&reply),
         Err(Stop::Fail { .. }) if length > LONG && cx.is_http() => alive(cx).await,
         Err(Stop::Fail { expected, seen }) if length > LONG => {
