@@ -60,7 +60,13 @@ async fn unsupported(cx: Cx) -> Verdict {
 
 /// Whether the server serves clients of this revision, which begin with a handshake.
 async fn shakes_hands(cx: &Cx, version: &str) -> Verdict<bool> {
-    let reply = Lane::open(cx)?.ask(&initialize(cx, version)).await?;
+    let first = initialize(cx, version);
+    let reply = if cx.is_http() {
+        let post = cx.post(&first)?.without("Mcp-Method").without("MCP-Protocol-Version");
+        cx.send(&post).await?
+    } else {
+        Lane::open(cx)?.ask(&first).await?
+    };
     Ok(reply.result().is_ok_and(|result| *at(result, "/protocolVersion") == version))
 }
 

@@ -69,7 +69,11 @@ async fn in_record(cx: Cx) -> Verdict {
 
 async fn shape(cx: Cx) -> Verdict {
     let unsupported = cx.request("server/discover").meta(META_VERSION, "1900-01-01");
-    cx.ask(&unsupported).await?.error()?;
+    let reply = cx.ask(&unsupported).await?;
+    reply.error()?;
+    // Here the id could be read.
+    let is_null = reply.response()?.get("id").is_some_and(serde_json::Value::is_null);
+    expect(!is_null, "an id that is not null", reply.told())?;
     for noted in cx.record.all() {
         let Some(error) = noted.message.get("error") else { continue };
         let seen = shown(&noted.message);
