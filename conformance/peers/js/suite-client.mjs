@@ -69,6 +69,7 @@ function filled(field) {
 }
 
 function said({ tools, toolChoice }) {
+    if ((tools || toolChoice) && !capabilities.sampling.tools) throw new ProtocolError(-32602, 'tools were not declared');
     const used = toolChoice?.mode === 'required' ? tools?.[0] : undefined;
     return used
         ? { role: 'assistant', content: { type: 'tool_use', id: 'use-1', name: used.name, input: {} }, model: 'none', stopReason: 'toolUse' }

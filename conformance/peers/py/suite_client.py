@@ -21,6 +21,7 @@ from mcp_types import (
     CreateMessageResultWithTools,
     ElicitRequestURLParams,
     ElicitResult,
+    ErrorData,
     ListRootsResult,
     PromptReference,
     ResourceTemplateReference,
@@ -83,7 +84,9 @@ def filled(field: dict[str, Any]) -> Any:
     return text[: field.get("maxLength", len(text))]
 
 
-async def said(context: Any, params: Any) -> CreateMessageResult | CreateMessageResultWithTools:
+async def said(context: Any, params: Any) -> CreateMessageResult | CreateMessageResultWithTools | ErrorData:
+    if (params.tools or params.tool_choice) and "tools" not in CAPABILITIES["sampling"]:
+        return ErrorData(code=-32602, message="tools were not declared")
     if params.tools and params.tool_choice and params.tool_choice.mode == "required":
         use = ToolUseContent(type="tool_use", id="use-1", name=params.tools[0].name, input={})
         return CreateMessageResultWithTools(role="assistant", content=use, model="none", stop_reason="toolUse")

@@ -41,9 +41,8 @@ struct Robot {
 
 impl ClientHandler for Robot {
     fn get_info(&self) -> ClientConfig {
-        let everything = json!({ "elicitation": { "form": {}, "url": {} }, "sampling": { "tools": {} }, "roots": {} });
-        let declared = self.context.get("capabilities").cloned().unwrap_or(everything);
-        let declared = serde_json::from_value::<ClientCapabilities>(declared).unwrap_or_default();
+        let declared = serde_json::from_value::<ClientCapabilities>(self.declared());
+        let declared = declared.unwrap_or_default();
         ClientConfig::new(declared, Implementation::new("rmcp-suite", "3.11.0"))
     }
 
@@ -53,6 +52,12 @@ impl ClientHandler for Robot {
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
         let request = serde_json::to_value(&request).unwrap_or_default();
+        let modes = &self.declared()["elicitation"];
+        let has_mode = match request["mode"] == "url" {
+            true => modes["url"].is_object(),
+            false => modes["form"].is_object() || modes.is_object() && !modes["url"].is_object(),
+        };
+        expect_declared(has_mode)?;
         let given = self.context.pointer("/answers/elicitation").cloned();
         if request["mode"] == "url" {
             let action = given.map_or_else(|| json!("accept"), |given| given["action"].clone());
@@ -71,6 +76,9 @@ impl ClientHandler for Robot {
         _: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
         let params = serde_json::to_value(&params).unwrap_or_default();
+        let sampling = &self.declared()["sampling"];
+        let has_tools = params["tools"].is_array() || params["toolChoice"].is_object();
+        expect_declared(sampling.is_object() && (!has_tools || sampling["tools"].is_object()))?;
         let tool = &params["tools"][0]["name"];
         let (content, reason) = if params["toolChoice"]["mode"] == "required" && tool.is_string() {
             (json!({ "type": "tool_use", "id": "use-1", "name": tool, "input": {} }), "toolUse")
@@ -86,6 +94,7 @@ impl ClientHandler for Robot {
         &self,
         _: RequestContext<RoleClient>,
     ) -> Result<ListRootsResult, ErrorData> {
+        expect_declared(self.declared()["roots"].is_object())?;
         let roots = self.context.pointer("/answers/roots").cloned();
         typed(json!({ "roots": roots.unwrap_or_else(|| json!([{ "uri": "file:///root" }])) }))
     }
@@ -105,6 +114,18 @@ impl ClientHandler for Robot {
     ) {
         note(&self.log, &params);
     }
+}
+
+impl Robot {
+    fn declared(&self) -> Value {
+        let everything = json!({ "elicitation": { "form": {}, "url": {} }, "sampling": { "tools": {} }, "roots": {} });
+        self.context.get("capabilities").cloned().unwrap_or(everything)
+    }
+}
+
+/// The SDK asks for what was not declared, too.
+fn expect_declared(is_declared: bool) -> Result<(), ErrorData> {
+    if is_declared { Ok(()) } else { Err(ErrorData::invalid_params("this was not declared", None)) }
 }
 
 fn note(all: &Mutex<Vec<Value>>, it: &impl Serialize) {

@@ -46,6 +46,9 @@ impl ClientHandler for Robot {
         params: CreateMessageParams,
     ) -> Result<CreateMessageResult, JsonRpcError> {
         let params = serde_json::to_value(&params).unwrap_or_default();
+        let sampling = &self.declared()["sampling"];
+        let has_tools = params["tools"].is_array() || params["toolChoice"].is_object();
+        expect_declared(sampling.is_object() && (!has_tools || sampling["tools"].is_object()))?;
         let tool = &params["tools"][0]["name"];
         let (content, reason) = if params["toolChoice"]["mode"] == "required" && tool.is_string() {
             (json!({ "type": "tool_use", "id": "use-1", "name": tool, "input": {} }), "toolUse")
@@ -62,6 +65,12 @@ impl ClientHandler for Robot {
         params: ElicitRequestParams,
     ) -> Result<ElicitResult, JsonRpcError> {
         let request = serde_json::to_value(&params).unwrap_or_default();
+        let modes = &self.declared()["elicitation"];
+        let has_mode = match request["mode"] == "url" {
+            true => modes["url"].is_object(),
+            false => modes["form"].is_object() || modes.is_object() && !modes["url"].is_object(),
+        };
+        expect_declared(has_mode)?;
         let given = self.context.pointer("/answers/elicitation").cloned();
         if request["mode"] == "url" {
             let action = given.map_or_else(|| json!("accept"), |given| given["action"].clone());
@@ -75,6 +84,7 @@ impl ClientHandler for Robot {
     }
 
     async fn handle_list_roots(&self) -> Result<ListRootsResult, JsonRpcError> {
+        expect_declared(self.declared()["roots"].is_object())?;
         let roots = self.context.pointer("/answers/roots").cloned();
         typed(json!({ "roots": roots.unwrap_or_else(|| json!([{ "uri": "file:///root" }])) }))
     }
@@ -95,6 +105,18 @@ impl ClientHandler for Robot {
             self.heard.event.notify_waiters();
         }
     }
+}
+
+impl Robot {
+    fn declared(&self) -> Value {
+        let everything = json!({ "elicitation": { "form": {}, "url": {} }, "sampling": { "tools": {} }, "roots": {} });
+        self.context.get("capabilities").cloned().unwrap_or(everything)
+    }
+}
+
+/// The SDK asks for what was not declared, too.
+fn expect_declared(is_declared: bool) -> Result<(), JsonRpcError> {
+    if is_declared { Ok(()) } else { Err(JsonRpcError::invalid_params("this was not declared")) }
 }
 
 fn note(all: &Mutex<Vec<Value>>, it: Value) {
@@ -149,8 +171,7 @@ fn typed<T: DeserializeOwned>(value: Value) -> Result<T, JsonRpcError> {
 }
 
 async fn connect(robot: Robot, target: &str, token: Option<&str>) -> Result<McpClient, BoxError> {
-    let everything = json!({ "elicitation": { "form": {}, "url": {} }, "sampling": { "tools": {} }, "roots": {} });
-    let declared = robot.context.get("capabilities").cloned().unwrap_or(everything);
+    let declared = robot.declared();
     let builder = McpClient::builder()
         .protocol_support(ProtocolSupport::try_new(["2026-07-28"])?)
         .with_capabilities(serde_json::from_value(declared)?)
