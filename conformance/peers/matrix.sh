@@ -1,10 +1,10 @@
 #!/bin/sh
-# Runs our suite against the servers and clients of other SDKs, and our own, and prints ../MATRIX.md's tables.
+# Runs our suite against the servers and clients of other SDKs, and our own, and prints ../MATRIX.md.
 #
 #     ./matrix.sh OUT [NAME]...
 #
 # Puts a report in JSON into the folder OUT for each run, such as `typescript-server-http.json`. With names, only what
-# begins with one of them is run again; the tables have all that is in OUT. Wants what setup.sh installs, and the network
+# begins with one of them is run again; what is printed has all that is in OUT. Wants what setup.sh installs, and the network
 # for the crates. Takes about half an hour; not part of CI.
 set -eu
 mkdir -p "$1"
