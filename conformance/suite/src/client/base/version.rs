@@ -231,11 +231,8 @@ async fn stdio_legacy_fallback(cx: Cx) -> Verdict {
     };
     let played = cx.play(steps(), part).await?;
     // It takes a new process, and clients should start one, but need not.
-    let is_new = played.requests.iter().any(|seen| seen.connection > 0);
-    cx.warnings.unless(is_new, "an end of the process: a new one", "none");
-    if is_new {
-        fell_back(&played).map_err(|stop| stop.of("an end of the process"))
-    } else {
-        Ok(())
+    if let Err(Stop::Fail { expected, seen }) = fell_back(&played) {
+        cx.warnings.unless(false, format!("an end of the process: {expected}"), seen);
     }
+    Ok(())
 }
