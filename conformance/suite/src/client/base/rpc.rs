@@ -322,5 +322,12 @@ async fn utf8_split(cx: Cx) -> Verdict {
     let result = tried.result(cases[0])?;
     let described = at(result, "/tools/0/description");
     expect(described == FOREIGN, format!("the description {FOREIGN}"), shown(described))?;
-    tried.goes_on_or_warns(&cx)
+    match tried.goes_on_or_warns(&cx) {
+        // No server may send that; what a client makes of a line of it is open.
+        Err(Stop::Fail { expected, seen }) if !cx.is_http() => {
+            cx.warnings.unless(false, expected, seen);
+            Ok(())
+        }
+        judged => judged,
+    }
 }
