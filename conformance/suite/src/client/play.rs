@@ -100,8 +100,8 @@ impl Seen {
 pub(crate) struct Played {
     /// All requests, in the order in which they arrived.
     pub(crate) requests: Vec<Seen>,
-    /// The numbers of the requests whose client left before the answer was over, and when.
-    pub(crate) left: Vec<(usize, Instant)>,
+    /// The numbers of the requests whose answers the client left while another answer waited for that.
+    pub(crate) left: Vec<usize>,
     /// What the client said of its steps, a line each.
     pub(crate) told: Vec<Value>,
     /// All that it printed, wherever.
@@ -158,6 +158,8 @@ pub(crate) struct Witness {
     played: Mutex<Played>,
     /// How many processes of a server are running.
     running: watch::Sender<usize>,
+    /// The numbers of the requests whose client left before the answer was over.
+    gone: watch::Sender<Vec<usize>>,
 }
 
 impl Witness {
@@ -176,8 +178,16 @@ impl Witness {
     }
 
     pub(crate) fn left(&self, number: usize) {
-        let mut played = self.played.lock().unwrap_or_else(PoisonError::into_inner);
-        played.left.push((number, Instant::now()));
+        self.gone.send_modify(|gone| gone.push(number));
+    }
+
+    /// Waits until the client has left the answer to this request.
+    pub(crate) async fn until_left(&self, number: usize, patience: Duration) {
+        let mut gone = self.gone.subscribe();
+        let leaving = gone.wait_for(|gone| gone.contains(&number));
+        if let Ok(Ok(_)) = timeout(patience, leaving).await {
+            self.played.lock().unwrap_or_else(PoisonError::into_inner).left.push(number);
+        }
     }
 
     /// The part itself has failed.
@@ -257,6 +267,7 @@ impl Cx {
             witness: Arc::clone(&witness),
             log: self.log.clone(),
             origin: format!("http://{address}"),
+            patience: self.patience,
         };
         let is_http = self.is_http;
         let server = tokio::spawn(async move { serving.accept(listener, is_http).await });
