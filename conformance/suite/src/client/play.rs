@@ -1,6 +1,7 @@
 //! One play: a server with a part, a client that was told what to do, and what was seen of it.
 
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -108,7 +109,7 @@ pub(crate) struct Played {
     pub(crate) said: String,
     /// Its exit code; nothing if it had to be killed.
     pub(crate) exit: Option<i32>,
-    /// How many of the processes that it started as servers were running a second after its end.
+    /// How many of the processes that it started as servers were running long after its end.
     pub(crate) survivors: usize,
     /// The part of the playing server is at fault, not the client.
     has_panicked: bool,
@@ -160,6 +161,8 @@ pub(crate) struct Witness {
     running: watch::Sender<usize>,
     /// The numbers of the requests whose client left before the answer was over.
     gone: watch::Sender<Vec<usize>>,
+    /// The client did not leave an answer while another waited for that.
+    stays: AtomicBool,
 }
 
 impl Witness {
@@ -181,12 +184,18 @@ impl Witness {
         self.gone.send_modify(|gone| gone.push(number));
     }
 
-    /// Waits until the client has left the answer to this request.
+    /// Waits until the client has left the answer to this request; not for one that was waited for in vain before.
     pub(crate) async fn until_left(&self, number: usize, patience: Duration) {
+        if self.stays.load(Ordering::SeqCst) {
+            return;
+        }
         let mut gone = self.gone.subscribe();
         let leaving = gone.wait_for(|gone| gone.contains(&number));
-        if let Ok(Ok(_)) = timeout(patience, leaving).await {
-            self.played.lock().unwrap_or_else(PoisonError::into_inner).left.push(number);
+        match timeout(patience, leaving).await {
+            Ok(_) => {
+                self.played.lock().unwrap_or_else(PoisonError::into_inner).left.push(number);
+            }
+            Err(_) => self.stays.store(true, Ordering::SeqCst),
         }
     }
 
@@ -203,7 +212,7 @@ impl Witness {
         self.running.send_modify(|running| *running -= 1);
     }
 
-    /// How many processes are left after a second, if it takes that long.
+    /// How many processes are left after a while, if it takes that long.
     async fn survivors(&self) -> usize {
         let mut running = self.running.subscribe();
         let _ = timeout(GRACE, running.wait_for(|running| *running == 0)).await;
@@ -366,7 +375,8 @@ impl Gathered {
     }
 }
 
-/// What is waited for once the client has ended: the rest of its output, and the end of its servers.
-const GRACE: Duration = Duration::from_secs(1);
+/// What is waited for once the client has ended: the rest of its output, and the end of its servers. Both come at once,
+/// but on a machine that has much else to do.
+const GRACE: Duration = Duration::from_secs(20);
 /// A client has that many times the patience for a single answer.
 const CLIENT_TIMES: u32 = 4;

@@ -30,7 +30,7 @@ pub(super) struct Serving {
 }
 
 /// How long a playing server waits for a client that has a connection open.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 impl Serving {
     /// Serves until it is aborted.
