@@ -41,7 +41,7 @@ fn no_answer(seen: &Seen) -> Option<Answer> {
     }
 }
 
-/// Has the client call tools that give up after a while, and gives what came of it and the milliseconds that it had.
+/// Has the client call tools, each of which it gives up after a while; what came of it, and the milliseconds that it had.
 async fn given_up<P: Fn(&Seen) -> Answer + Send + Sync + 'static>(
     cx: &Cx,
     cases: &[&str],
