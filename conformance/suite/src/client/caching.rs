@@ -244,7 +244,7 @@ async fn changing(cx: &Cx, changes: Value, changed: Value, asked: Value) -> Verd
     };
     let listen = json!({
         "do": "subscriptions/listen", "params": { "notifications": changes },
-        "events": 1, "ms": 3_000, "beside": true,
+        "events": 1, "ms": 30_000, "beside": true,
     });
     let played =
         cx.play(json!([listen, asked, call("echo"), { "do": "wait" }, asked]), part).await?;

@@ -79,7 +79,7 @@ async fn comments(cx: Cx) -> Verdict {
     let cases = ["many comments", "comments within an event", "comments alone for a while"];
     let step = |case: &str| {
         let mut step = call(case);
-        step["timeout_ms"] = 20_000.into();
+        step["timeout_ms"] = 60_000.into();
         step
     };
     let tried = try_steps(&cx, &cases, step, |seen| {
@@ -95,7 +95,7 @@ async fn comments(cx: Cx) -> Verdict {
             }
             "comments alone for a while" => {
                 let ping =
-                    [Part::Raw(b": ping\n\n".to_vec()), Part::Pause(Duration::from_millis(300))];
+                    [Part::Raw(b": ping\n\n".to_vec()), Part::Pause(Duration::from_millis(100))];
                 let pings = ping.into_iter().cycle().take(20);
                 Answer::stream(pings.chain([Part::Raw(event.into_bytes())]))
             }
@@ -172,7 +172,7 @@ async fn lost_response(cx: Cx) -> Verdict {
     // A client that waits for more is not saved by its timeout.
     let step = |case: &str| {
         let mut step = call(case);
-        step["timeout_ms"] = 60_000.into();
+        step["timeout_ms"] = 600_000.into();
         step["progress"] = true.into();
         step
     };

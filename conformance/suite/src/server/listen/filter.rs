@@ -7,7 +7,7 @@ use super::{PROMPTS, TOOLS, asked, belongs, listen, subscribe, trigger};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
 use crate::server::progress::reporting;
-use crate::server::raw::{SETTLE, raw, refused};
+use crate::server::raw::{raw, refused};
 use crate::server::talk::{Came, Talk};
 use crate::verdict::{Of as _, Verdict, expect};
 use crate::wire::json::shown;
@@ -41,7 +41,7 @@ async fn only_requested(cx: Cx) -> Verdict {
         if !came.iter().any(is_change) {
             came.extend(talk.until(PROMPTS, is_change).await?);
         }
-        came.extend(talk.within(SETTLE).await?);
+        came.extend(talk.settled().await?);
         has_none(&came, request.id(), TOOLS)?;
     }
     Ok(())
@@ -58,7 +58,7 @@ async fn empty(cx: Cx) -> Verdict {
         grants_within(&came.message, &json!({}))?;
     }
     let mut came = talk.ask(&change).await?;
-    came.extend(talk.within(SETTLE).await?);
+    came.extend(talk.settled().await?);
     has_none(&came, request.id(), TOOLS)?;
     let unknown = listen(&cx, "unknown", &json!({ "toolsListChanged": true, "x": true }));
     let granted = subscribe(&mut talk, &unknown).await.of("an unknown member")?;
@@ -105,7 +105,7 @@ async fn two_streams(cx: Cx) -> Verdict {
     talk.send(&trigger(&cx, "prompt")?).await?;
     let all = [(&tools, TOOLS), (&prompts, PROMPTS), (&again, TOOLS)];
     let mut came = get_changes(&mut talk, &all).await?;
-    came.extend(talk.within(SETTLE).await?);
+    came.extend(talk.settled().await?);
     has_none(&came, &tools, PROMPTS)?;
     has_none(&came, &again, PROMPTS)?;
     has_none(&came, &prompts, TOOLS)?;
@@ -138,7 +138,7 @@ async fn no_request_notifications(cx: Cx) -> Verdict {
     for call in calls {
         let call = call.meta("progressToken", "p").meta(META_LOG_LEVEL, "debug");
         let mut came = talk.ask(&call).await?;
-        came.extend(talk.within(SETTLE).await?);
+        came.extend(talk.settled().await?);
         has_none(&came, request.id(), "notifications/progress")?;
         has_none(&came, request.id(), "notifications/message")?;
     }

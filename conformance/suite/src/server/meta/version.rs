@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::server::raw::SETTLE;
 use crate::server::talk::{Lane, Talk};
 use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
@@ -132,7 +131,7 @@ async fn initialize_over_stdio(cx: Cx) -> Verdict {
     let mut came = talk.ask(&discover).await?;
     let is_result = came.pop().is_some_and(|came| came.message.get("result").is_some());
     expect(is_result, "a discover behind initialize is served", "an error")?;
-    came.extend(talk.within(SETTLE).await?);
+    came.extend(talk.settled().await?);
     let seen = came.first().map(|came| shown(&came.message)).unwrap_or_default();
     expect(came.is_empty(), "no answer to notifications/initialized", seen)
 }
