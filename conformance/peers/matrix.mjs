@@ -81,6 +81,34 @@ const sections = order.flatMap(sdk => ['server', 'client'].flatMap(side => {
     const table = ['| what it does | which breaks | seen by | fault |', '|---|---|---|---|', ...rows].join('\n');
     return [`### ${SDKS[sdk][0]} ${SDKS[sdk][1]}, ${side}\n\n${table}`];
 }));
+// Who of the clients gets how far with whom of the servers, and why no further.
+const { steps, pairs } = JSON.parse(readFileSync(`${out}/pairs`));
+function together(over) {
+    const cell = (client, server) => {
+        const { missing } = pairs.find(pair => pair.over === over && pair.client === client && pair.server === server);
+        return missing.length === 0 ? 'all' : `${steps.length - missing.length}`;
+    };
+    const names = order.map(sdk => SDKS[sdk][0]).join(' | ');
+    const rows = order.map(client => `| ${SDKS[client][0]} | ${order.map(server => cell(client, server)).join(' | ')} |`);
+    return [`| over ${OVER[over]} | ${names} |`, `|---|${'---|'.repeat(order.length)}`, ...rows].join('\n');
+}
+const covers = ({ client, server, over, steps }, pair, step) =>
+    (client ?? pair.client) === pair.client && (server ?? pair.server) === pair.server && (over ?? pair.over) === pair.over && steps.includes(step);
+const missed = pairs.flatMap(pair => pair.missing.map(step => ({ pair, step })));
+for (const { pair, step } of missed) {
+    if (!examined.pairs.some(verdict => covers(verdict, pair, step))) {
+        complaints.push(`${pair.client} on ${pair.server}, ${pair.over}: ${step} goes wrong without a verdict`);
+    }
+}
+const reasons = examined.pairs.map(verdict => {
+    if (!verdict.sometimes && !missed.some(({ pair, step }) => covers(verdict, pair, step))) {
+        complaints.push(`pairs: there is a verdict on ${verdict.steps}, but they do not go wrong`);
+    }
+    const name = sdk => sdk ? SDKS[sdk][0] : 'any';
+    const over = verdict.over ? ` over ${OVER[verdict.over]}` : '';
+    return `| ${name(verdict.client)} | ${name(verdict.server)} | ${verdict.steps.join(', ')}${over}${verdict.sometimes ? ', not always' : ''} | ${verdict.does} |`;
+});
+
 if (complaints.length > 0) {
     console.error(complaints.join('\n'));
     process.exit(1);
@@ -92,4 +120,8 @@ console.log(text('matrix.md.in')
     .replace('{servers}', counts('server'))
     .replace('{clients}', counts('client'))
     .replace('{failures}', sections.join('\n\n'))
+    .replace('{steps}', steps.length)
+    .replace('{http}', together('http'))
+    .replace('{stdio}', together('stdio'))
+    .replace('{reasons}', reasons.join('\n'))
     .trimEnd());

@@ -88,4 +88,8 @@ client_stdio rmcp-client-stdio "$peers/debug/rmcp-client"
 client tower-mcp-client-http "$peers/debug/tower-mcp-client"
 client_stdio tower-mcp-client-stdio "$peers/debug/tower-mcp-client"
 
+if wanted pairs; then
+    "$node" matrix-pairs.mjs "$target/debug" "$peers/debug" "$python" >"$out/pairs"
+fi
+
 "$node" matrix.mjs "$out"
