@@ -116,7 +116,7 @@ struct Common {
     #[arg(long, default_value_t = 8)]
     jobs: usize,
     /// Seconds that a check waits for the next thing to happen.
-    #[arg(long, default_value_t = 5.0)]
+    #[arg(long, default_value_t = 20.0)]
     patience: f64,
     /// How the report is written.
     #[arg(long, value_enum, default_value_t = Form::Terminal)]

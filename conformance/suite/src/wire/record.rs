@@ -24,7 +24,12 @@ pub(crate) struct Noted {
 const KEPT: usize = 20_000;
 
 impl Record {
+    /// Notes a message, unless it answers `initialize`: what a server says to clients of earlier revisions, where it
+    /// has some, is not judged by this one.
     pub(crate) fn add(&self, noted: Noted) {
+        if noted.message.pointer("/result/protocolVersion").is_some() {
+            return;
+        }
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() < KEPT {
             all.push(noted);

@@ -120,7 +120,8 @@ async fn hostile(cx: Cx) -> Verdict {
     let cases = cases.iter().map(|case| &**case).collect::<Vec<_>>();
     let step = |case: &str| {
         if case.starts_with("list ") {
-            return json!({ "do": "tools/list", "params": { "cursor": case } });
+            // In lines nobody can tell what belongs to a message that is not taken.
+            return json!({ "do": "tools/list", "params": { "cursor": case }, "timeout_ms": 2_000 });
         }
         json!({ "do": "tools/call", "params": { "name": case, "arguments": { "a": AS } } })
     };

@@ -5,7 +5,6 @@ use serde_json::json;
 use super::{belongs, listen, subscribe};
 use crate::check::{Check, server_check};
 use crate::server::Cx;
-use crate::server::raw::SETTLE;
 use crate::server::resources::listed;
 use crate::server::talk::{Came, Talk};
 use crate::verdict::{Stop, Verdict, expect};
@@ -46,7 +45,7 @@ async fn updates(cx: Cx) -> Verdict {
             Err(_) => cx.warnings.unless(false, format!("{UPDATED} of {watched}"), "none"),
         }
     }
-    came.extend(talk.within(SETTLE).await?);
+    came.extend(talk.settled().await?);
     for update in came.iter().filter(|came| is_update(came)) {
         let told = shown(&update.message);
         let is_stray = at(&update.message, "/params/uri") == other;
