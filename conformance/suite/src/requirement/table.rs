@@ -166,4 +166,19 @@ mod tests {
         let baseless = checks.difference(&named).collect::<Vec<_>>();
         assert!(baseless.is_empty(), "no requirement names {baseless:?}");
     }
+
+    #[test]
+    fn nobody_fails_by_what_binds_the_other_side() {
+        let table = Table::load();
+        for check in crate::check::all().filter(|check| !WARN_ALONE.contains(&check.id)) {
+            let side = if check.is_of_server() { Side::Server } else { Side::Client };
+            let mut sides = table.of_check(check.id).map(|it| it.side);
+            let binds = sides.any(|it| it == side || it == Side::Either);
+            assert!(binds, "{} rests on the other side alone", check.id);
+        }
+    }
+
+    /// What servers make of what clients must not send.
+    const WARN_ALONE: [&str; 2] =
+        ["server-stdio-duplicate-in-flight-id", "server-stdio-refuses-response"];
 }

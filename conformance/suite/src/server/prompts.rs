@@ -18,7 +18,8 @@ pub(super) const CHECKS: &[Check] = &[
     server_check!("server-prompts-list", Both, list),
     server_check!("server-prompts-list-stable", Both, list_stable),
     server_check!("server-prompts-list-changed", Both, list_changed),
-    server_check!("server-prompts-media", Both, media),
+    server_check!("server-prompts-image", Both, image),
+    server_check!("server-prompts-audio", Both, audio),
     server_check!("server-prompts-embedded-resource", Both, embedded_resource),
     server_check!("server-prompts-unknown", Both, unknown),
     server_check!("server-prompts-missing-argument", Both, missing_argument),
@@ -60,13 +61,16 @@ async fn list_changed(cx: Cx) -> Verdict {
         .await
 }
 
-async fn media(cx: Cx) -> Verdict {
-    let blocks = blocks(&cx, &["image", "audio"]).await?;
-    blocks.iter().try_for_each(content::is_encoded)
+async fn image(cx: Cx) -> Verdict {
+    blocks(&cx, "image").await?.iter().try_for_each(content::is_encoded)
+}
+
+async fn audio(cx: Cx) -> Verdict {
+    blocks(&cx, "audio").await?.iter().try_for_each(content::is_encoded)
 }
 
 async fn embedded_resource(cx: Cx) -> Verdict {
-    for block in blocks(&cx, &["resource"]).await? {
+    for block in blocks(&cx, "resource").await? {
         let resource = at(&block, "/resource");
         let uri = at(resource, "/uri").as_str().and_then(Uri::parse);
         expect(uri.is_some(), "an absolute URI", shown(resource))?;
@@ -77,8 +81,8 @@ async fn embedded_resource(cx: Cx) -> Verdict {
     Ok(())
 }
 
-/// The blocks of these types in all prompts that can be got.
-async fn blocks(cx: &Cx, kinds: &[&str]) -> Verdict<Vec<Value>> {
+/// The blocks of this type in all prompts that can be got.
+async fn blocks(cx: &Cx, kind: &str) -> Verdict<Vec<Value>> {
     let (mut session, mut all) = (cx.session(), Vec::new());
     for get in cx.gets() {
         let reply = session.ask(&get).await?;
@@ -86,9 +90,9 @@ async fn blocks(cx: &Cx, kinds: &[&str]) -> Verdict<Vec<Value>> {
         let messages = at(result, "/messages").as_array().into_iter().flatten();
         all.extend(messages.map(|message| at(message, "/content").clone()));
     }
-    all.retain(|block| at(block, "/type").as_str().is_some_and(|kind| kinds.contains(&kind)));
+    all.retain(|block| *at(block, "/type") == *kind);
     if all.is_empty() {
-        return Err(Stop::skip(format!("no prompt has content of the types {kinds:?}")));
+        return Err(Stop::skip(format!("no prompt has content of the type {kind:?}")));
     }
     Ok(all)
 }

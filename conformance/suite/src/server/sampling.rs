@@ -16,6 +16,7 @@ pub(super) const CHECKS: &[Check] = &[
     server_check!("server-sampling-tools-capability", Both, tools_capability),
     server_check!("server-sampling-include-context", Both, include_context),
     server_check!("server-sampling-tool-loop", Both, tool_loop),
+    server_check!("server-sampling-use-meta", Both, use_meta),
     server_check!("server-sampling-loop-limit", Both, loop_limit),
     server_check!("server-sampling-validates", Both, validates),
 ];
@@ -116,6 +117,24 @@ fn is_balanced(cx: &Cx, params: &Value, tool: &Value) -> Verdict {
         }
     }
     expect(answered == 2, "both uses of the tool in the messages", shown(params))
+}
+
+async fn use_meta(cx: Cx) -> Verdict {
+    let mut round = Round::of_tool(&cx, SAMPLES_WITH_TOOLS).await?;
+    let tool = at(&asked(&round.result)?, "/tools/0").clone();
+    let (mut answer, meta) =
+        (uses(&tool, &["call_1"], &["Paris"]), json!({ "com.example/x": "1" }));
+    if let Some(block) = answer.pointer_mut("/content/0") {
+        block["_meta"] = meta.clone();
+    }
+    let reply = round.answer(&cx, round.all(&answer)).await?;
+    if asks(&reply).is_err() {
+        return Err(Stop::skip("the tool ends without a second round"));
+    }
+    let params = asked(&round.result)?;
+    let mut blocks = messages(&params).iter().flat_map(blocks);
+    let used = blocks.find(|block| *at(block, "/type") == "tool_use").unwrap_or(&Value::Null);
+    expect(*at(used, "/_meta") == meta, format!("the use with its _meta {meta}"), shown(used))
 }
 
 async fn loop_limit(cx: Cx) -> Verdict {

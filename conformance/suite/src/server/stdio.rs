@@ -125,8 +125,13 @@ async fn out_of_order(cx: Cx) -> Verdict {
 
 async fn duplicate_id(cx: Cx) -> Verdict {
     let call = reporting(&cx)?;
-    let mut talk = Talk::open(&cx)?;
-    talk.send(&call).await?;
+    // It is clients that must not send this; what becomes of it is open.
+    cx.warnings.soften(both_under_one_id(&cx, &call).await)
+}
+
+async fn both_under_one_id(cx: &Cx, call: &Message) -> Verdict {
+    let mut talk = Talk::open(cx)?;
+    talk.send(call).await?;
     talk.send(&cx.request("server/discover").with("id", call.id().clone())).await?;
     talk.response(call.id()).await?;
     let probe = talk.ask(&cx.request("server/discover")).await?;
@@ -155,7 +160,7 @@ async fn refuses_response(cx: Cx) -> Verdict {
             .iter()
             .all(|message| message.get("error").is_some() && has_no_id(&cx, message));
         let expected = format!("nothing, or an error without id, in answer to {response}");
-        expect(is_quiet, expected, reply.told())?;
+        cx.warnings.unless(is_quiet, expected, reply.told());
     }
     Ok(())
 }

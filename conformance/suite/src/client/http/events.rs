@@ -213,11 +213,8 @@ async fn lost_response(cx: Cx) -> Verdict {
         tried.error(case)?;
         let ids = tried.requests(case).map(Seen::id).collect::<Vec<&Value>>();
         let again = ids.len().saturating_sub(1);
-        expect(
-            again <= 3,
-            format!("no more than three tries more, with {case}"),
-            again.to_string(),
-        )?;
+        let few = format!("no more than three tries more, with {case}");
+        cx.warnings.unless(again <= 3, few, again.to_string());
         let is_new = |(index, id): (usize, &&Value)| !ids.iter().take(index).any(|it| it == id);
         let told = format!("{ids:?}");
         expect(ids.iter().enumerate().all(is_new), "a new id for each try", told)?;

@@ -41,6 +41,7 @@ fn wrong_schemas() -> Vec<(&'static str, Value)> {
     let hidden = of_kind("string");
     let no_text = json!({ "properties": { "a": { "type": "string", "x-mcp-header": 7 } } });
     let items = json!({ "type": "array", "items": mirrored("string", "A") });
+    let listed = json!({ "type": "array", "prefixItems": [mirrored("string", "A")] });
     let referred = json!({ "properties": { "a": { "$ref": "#/$defs/a" } }, "$defs": { "a": mirrored("string", "A") } });
     vec![
         ("empty", named("")),
@@ -55,13 +56,22 @@ fn wrong_schemas() -> Vec<(&'static str, Value)> {
         ("array", of_kind("array")),
         ("null", of_kind("null")),
         ("number", of_kind("number")),
+        (
+            "in_pattern_properties",
+            json!({ "patternProperties": { "^a": mirrored("string", "A") } }),
+        ),
+        ("in_additional_properties", json!({ "additionalProperties": mirrored("string", "A") })),
+        ("in_prefix_items", json!({ "properties": { "a": listed } })),
         ("in_items", json!({ "properties": { "a": items } })),
         ("in_one_of", json!({ "oneOf": [hidden] })),
         ("in_any_of", json!({ "anyOf": [hidden] })),
         ("in_all_of", json!({ "allOf": [hidden] })),
         ("in_not", json!({ "not": hidden })),
         ("in_then", json!({ "if": { "required": ["a"] }, "then": hidden })),
+        ("in_else", json!({ "if": { "required": ["a"] }, "else": hidden })),
+        ("in_if", json!({ "if": hidden, "then": { "required": ["a"] } })),
         ("by_reference", referred),
+        ("in_definition", json!({ "$defs": { "a": mirrored("string", "A") } })),
     ]
 }
 

@@ -94,16 +94,16 @@ async fn accepts(cx: Cx) -> Verdict {
     let split =
         post.clone().set("Accept", "application/json").header("Accept", "text/event-stream");
     each(&cx, [("two Accept lines", split)], served).await?;
-    // Patterns do not list them, though they match.
+    // What does not list both is the sender's fault, and how it is answered is open. Patterns match, but list nothing.
     let patterns = ["application/*, text/*", "*/*"];
     each(&cx, patterns.map(|it| (it, post.clone().set("Accept", it))), |reply| {
         cx.warnings.unless(served(reply).is_ok(), "an answer to what accepts both", reply.told());
-        answered(reply)
+        cx.warnings.soften(answered(reply))
     })
     .await?;
     for listed in ["application/json", "text/event-stream", "text/html"] {
         each(&cx, [(listed, post.clone().set("Accept", listed))], |reply| {
-            answered(reply)?;
+            cx.warnings.soften(answered(reply))?;
             // HTTP lets a server pass over the header, but the sender may not be able to read what comes then.
             let fits = served(reply).is_err()
                 || reply.head.as_ref().is_some_and(|head| head.media_type() == listed);
@@ -112,7 +112,8 @@ async fn accepts(cx: Cx) -> Verdict {
         })
         .await?;
     }
-    each(&cx, [("no Accept", post.without("Accept"))], answered).await
+    let bare = [("no Accept", post.without("Accept"))];
+    each(&cx, bare, |reply| cx.warnings.soften(answered(reply))).await
 }
 
 async fn other_methods(cx: Cx) -> Verdict {

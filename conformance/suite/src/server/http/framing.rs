@@ -104,19 +104,19 @@ async fn ambiguous(cx: Cx) -> Verdict {
     ];
     for (name, post) in variants {
         let bytes = [post.encode(), second.clone()].concat();
-        let replies = all_replies(&cx, &bytes).await.of(name)?;
-        let smuggled = replies.iter().find(|reply| answers(reply, behind.id()));
-        let seen = smuggled.map(Reply::told).unwrap_or_default();
-        let expected = format!("{name}: no answer to what follows the body");
-        // That chunks win is fixed, and so is that the connection is closed then, but not by this protocol.
-        if name.starts_with("a length") && name.ends_with("chunks") {
-            cx.warnings.unless(smuggled.is_none(), expected, seen);
-        } else {
-            expect(smuggled.is_none(), expected, seen)?;
-        }
+        // What each of them means is fixed, but not by this protocol.
+        cx.warnings.soften(is_one(&cx, &bytes, behind.id()).await.of(name))?;
     }
     lenient(&cx).await?;
     alive(&cx).await
+}
+
+/// Nothing of what follows the first body is answered, which is under the id `behind`.
+async fn is_one(cx: &Cx, bytes: &[u8], behind: &Value) -> Verdict {
+    let replies = all_replies(cx, bytes).await?;
+    let smuggled = replies.iter().find(|reply| answers(reply, behind));
+    let seen = smuggled.map(Reply::told).unwrap_or_default();
+    expect(smuggled.is_none(), "no answer to what follows the body", seen)
 }
 
 /// Each of these may be read as what it means, or refused.
@@ -134,7 +134,7 @@ async fn lenient(cx: &Cx) -> Verdict {
         ("the same length twice in one line", doubled.encode()),
     ];
     for (name, bytes) in variants {
-        all_replies(cx, &bytes).await.of(name)?;
+        cx.warnings.soften(all_replies(cx, &bytes).await.of(name).map(drop))?;
     }
     Ok(())
 }

@@ -86,6 +86,18 @@ pub(super) const HEADS: &[Mutant] = &[
         }),
     ),
     mutant(
+        "notification-refused-200",
+        "http-notification-refused",
+        "refuses a notification by 200",
+        Told(|asked, told| {
+            let message = asked.message();
+            let is_notification = message.get("id").is_none() && message.get("method").is_some();
+            if is_notification && (400..500).contains(&told.status()) {
+                told.set_status(200);
+            }
+        }),
+    ),
+    mutant(
         "json-as-text",
         "http-response-types",
         "calls a JSON body text/plain",

@@ -148,6 +148,18 @@ pub(super) const SENT: &[Mutant] = &[
         }),
     ),
     mutant(
+        "client-notification-with-id",
+        "base-notification-no-id",
+        "sends a notification with an id",
+        Asked(|asked, _| {
+            asked.bend(|message| {
+                if method(message) == "completion/complete" {
+                    replace(message, "/method", "notifications/complete");
+                }
+            });
+        }),
+    ),
+    mutant(
         "client-result-null",
         "base-jsonrpc",
         "has a null result in its requests",

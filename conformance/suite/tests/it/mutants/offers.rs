@@ -330,6 +330,18 @@ pub(super) const OFFERED: &[Mutant] = &[
         }),
     ),
     mutant(
+        "sample-use-stripped",
+        "schema-tool-use-meta-preserved",
+        "leaves the `_meta` of a use of a tool out",
+        Said(|_, said, _| {
+            questions(said, |it| {
+                each(it, "/params/messages", |message| {
+                    each(message, "/content", |block| without(block, "", "_meta"));
+                });
+            });
+        }),
+    ),
+    mutant(
         "sample-result-missing",
         "sampling-tool-uses-balanced",
         "leaves a use of a tool unanswered",
