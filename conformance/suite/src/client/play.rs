@@ -101,8 +101,8 @@ impl Seen {
 pub(crate) struct Played {
     /// All requests, in the order in which they arrived.
     pub(crate) requests: Vec<Seen>,
-    /// The numbers of the requests whose answers the client left while another answer waited for that.
-    pub(crate) left: Vec<usize>,
+    /// The cases whose answers the client left while another answer waited for that.
+    pub(crate) left: Vec<&'static str>,
     /// What the client said of its steps, a line each.
     pub(crate) told: Vec<Value>,
     /// All that it printed, wherever.
@@ -184,17 +184,21 @@ impl Witness {
         self.gone.send_modify(|gone| gone.push(number));
     }
 
-    /// Waits until the client has left the answer to this request; not for one that was waited for in vain before.
-    pub(crate) async fn until_left(&self, number: usize, patience: Duration) {
+    /// Waits until the client has left an answer of this case; not for a client that was waited for in vain before. What
+    /// it asked and left may arrive behind what it asked then, on another connection.
+    pub(crate) async fn until_left(&self, case: &'static str, patience: Duration) {
         if self.stays.load(Ordering::SeqCst) {
             return;
         }
+        let played = || self.played.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |number: &usize| {
+            let played = played();
+            played.requests.get(*number).is_some_and(|seen| seen.case() == case)
+        };
         let mut gone = self.gone.subscribe();
-        let leaving = gone.wait_for(|gone| gone.contains(&number));
+        let leaving = gone.wait_for(|gone| gone.iter().any(is_it));
         match timeout(patience, leaving).await {
-            Ok(_) => {
-                self.played.lock().unwrap_or_else(PoisonError::into_inner).left.push(number);
-            }
+            Ok(_) => played().left.push(case),
             Err(_) => self.stays.store(true, Ordering::SeqCst),
         }
     }

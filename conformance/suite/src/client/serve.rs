@@ -235,7 +235,7 @@ impl Serving {
         match piece {
             Piece::Pause(time) => sleep(time).await,
             Piece::Until(told) => told.notified().await,
-            Piece::Left(number) => self.witness.until_left(number, self.patience).await,
+            Piece::Left(case) => self.witness.until_left(case, self.patience).await,
             Piece::Reached(flag) => flag.store(true, Ordering::SeqCst),
             _ => {}
         }
