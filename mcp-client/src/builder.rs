@@ -47,6 +47,7 @@ pub struct ClientBuilder {
     timeouts: Timeouts,
     retry: Option<Retry>,
     restart: Option<Restart>,
+    probes: bool,
     in_flight: Option<usize>,
     pub(crate) layers: Option<CallService>,
     trace_context: Option<TraceSource>,
@@ -100,6 +101,7 @@ impl ClientBuilder {
             timeouts: Timeouts { idle: Some(Self::TIMEOUT), total: Some(Self::TOTAL_TIMEOUT) },
             retry: None,
             restart: None,
+            probes: true,
             in_flight: None,
             layers: None,
             trace_context: None,
@@ -177,6 +179,16 @@ impl ClientBuilder {
     /// from then on. It has no effect on other clients.
     pub const fn restart(mut self, restart: Restart) -> Self {
         self.restart = Some(restart);
+        self
+    }
+
+    /// Whether a server over a byte stream, such as one that was [spawned](Self::spawn), is asked `server/discover` before
+    /// anything else, once for each process. Default is to ask: one of earlier revisions might take a call for one of its
+    /// own, or stay silent, while its answer to this makes calls fail with an error that [tells](Error::is_legacy). The
+    /// first call waits for the answer, within its own timeout; a [`discover`](Client::discover) of the application's counts
+    /// as well. It has no effect over HTTP. Specification: stdio, Backward Compatibility.
+    pub const fn probe(mut self, probes: bool) -> Self {
+        self.probes = probes;
         self
     }
 
@@ -353,6 +365,7 @@ impl ClientBuilder {
             handlers: self.handlers,
             timeouts: self.timeouts,
             retry: self.retry,
+            probes: self.probes,
             in_flight: self.in_flight.map(|most| Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
             layers: self.layers,
             trace_context: self.trace_context,

@@ -65,6 +65,8 @@ pub(crate) struct Shared {
     pub(crate) handlers: Handlers,
     pub(crate) timeouts: Timeouts,
     pub(crate) retry: Option<Retry>,
+    /// Whether a server over lines is asked what it speaks before all else.
+    pub(crate) probes: bool,
     /// Turns for requests, where there are only so many.
     pub(crate) in_flight: Option<Semaphore>,
     pub(crate) layers: Option<CallService>,
@@ -154,8 +156,8 @@ impl Client {
     ///
     /// Lines on its standard output that are no messages are passed over, the first of them with a warning.
     ///
-    /// A server of an earlier revision may take a call for one of its own: begin with [`discover`](Self::discover),
-    /// whose error [tells](Error::is_legacy), when it may be one. Specification: stdio, Backward Compatibility.
+    /// The server is asked what it speaks [before all else](ClientBuilder::probe), so that calls of one of an earlier
+    /// revision fail with an error that [tells](Error::is_legacy). Specification: stdio, Backward Compatibility.
     ///
     /// ```no_run
     /// use tokio::process::Command;

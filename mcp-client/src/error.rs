@@ -118,6 +118,9 @@ pub(crate) enum Fault {
     /// What a tool gives is not what it promised.
     #[cfg(feature = "validation")]
     BreaksSchema,
+    /// What it promised cannot be read.
+    #[cfg(feature = "validation")]
+    UnreadableSchema,
     /// A page that was there already follows.
     PagesInCircles,
     TooManyPages,
@@ -204,8 +207,9 @@ impl Error {
     /// tells: it says so, or it refuses with 400 and no error of this revision, or it does not know
     /// `server/discover`. What it answered is there all the same, such as the [`rpc`](Self::rpc) error.
     ///
-    /// Over a byte stream, where there is no status, only [`Client::discover`](crate::Client::discover) finds
-    /// out. Specification: Versioning, Backward Compatibility with Initialization-Based Versions.
+    /// Over a byte stream, where there is no status, the [probe](crate::ClientBuilder::probe) or
+    /// [`Client::discover`](crate::Client::discover) finds out. Specification: Versioning, Backward Compatibility with
+    /// Initialization-Based Versions.
     pub fn is_legacy(&self) -> bool {
         self.0.is_legacy
     }
@@ -427,6 +431,10 @@ impl Fault {
             Self::NotStructured => f.write_str("the tool gave no structured content"),
             #[cfg(feature = "validation")]
             Self::BreaksSchema => f.write_str("the result breaks the output schema of its tool"),
+            #[cfg(feature = "validation")]
+            Self::UnreadableSchema => {
+                f.write_str("the output schema of the tool is one that cannot be read")
+            }
             Self::NotAcknowledged => f.write_str("the subscription ended before it began"),
             Self::PagesInCircles => f.write_str("the pages of the list go round in circles"),
             Self::TooManyPages => write!(f, "the list has more than {} pages", Limits::PAGES),

@@ -28,7 +28,7 @@ use crate::link::{Link, Reply};
 use crate::listener::{Listener, Nobody};
 use crate::messages::Messages;
 use crate::outgoing::{Outgoing, Typed};
-use crate::pipe::Wants;
+use crate::pipe::{Connection, Wants};
 use crate::receive::{Answer, Receiver};
 use crate::retry::only_reads;
 use crate::span;
@@ -60,7 +60,7 @@ pub(crate) struct Exchange<'a> {
     pub(crate) deadline: &'a mut Deadline,
 }
 
-impl Exchange<'_> {
+impl<'a> Exchange<'a> {
     pub(crate) async fn run(mut self, request: &mut dyn Outgoing) -> Result<Answer, Error> {
         let mode = self.options.cache;
         // Whose answers may be served is known when the store has been asked who is signed in.
@@ -221,13 +221,13 @@ impl Exchange<'_> {
         answer
     }
 
-    async fn round_in(
+    pub(crate) async fn round_in(
         &mut self,
         span: &Span,
         request: &mut dyn Outgoing,
         own: Own,
     ) -> Result<Answer, Error> {
-        let Sent { id, token, reply } = self.send(span, request, own).await?;
+        let Sent { id, token, reply, way } = self.send(span, request, own).await?;
         let mut listener = Listener {
             token: token.as_ref(),
             resets: self.options.reset_on_progress,
@@ -240,7 +240,13 @@ impl Exchange<'_> {
             deadline: self.deadline,
             observer: &mut listener,
         };
-        receiver.answer(reply, &id).await
+        let answer = receiver.answer(reply, &id).await;
+        if let Way::Lines(connection) = way
+            && request.method() == request::Discover::METHOD
+        {
+            connection.era().learn(&answer);
+        }
+        answer
     }
 
     /// Sends a request whose answer is a stream that stays open. Repeats it, once, in another version.
@@ -299,8 +305,9 @@ impl Exchange<'_> {
         span: &Span,
         request: &mut dyn Outgoing,
         own: Own,
-    ) -> Result<Sent, Error> {
+    ) -> Result<Sent<'a>, Error> {
         let shared = self.shared;
+        let way = self.way(request).await?;
         let id = shared.next_id();
         let token = self.fill_in(request, own, id);
         let id = RequestId::from(id);
@@ -308,19 +315,33 @@ impl Exchange<'_> {
         let body = request.encode(&id).map_err(|error| {
             Error::usage("the parameters have no form in JSON").caused_by(error)
         })?;
-        let reply = match &shared.link {
-            Link::Http(endpoint) => Reply::Http(self.post(endpoint, &*request, body.into()).await?),
-            Link::Pipe(pipe) => {
+        let reply = match &way {
+            Way::Http(endpoint) => Reply::Http(self.post(endpoint, &*request, body.into()).await?),
+            Way::Lines(connection) => {
                 let wants = Wants {
                     token: token.clone(),
                     logs: self.options.on_log.is_some(),
                     changes: request.method() == request::Listen::METHOD,
                 };
-                let sent = pipe.send(&id, &body, wants, self.deadline);
+                let sent = connection.send(&id, &body, wants, self.deadline);
                 Reply::Lines(Messages::Lines(sent.await?))
             }
         };
-        Ok(Sent { id, token, reply })
+        Ok(Sent { id, token, reply, way })
+    }
+
+    /// The way for the request. At the end of one of lines is a server that speaks this revision, unless this request
+    /// is to find that out.
+    async fn way(&mut self, request: &dyn Outgoing) -> Result<Way<'a>, Error> {
+        let pipe = match &self.shared.link {
+            Link::Http(endpoint) => return Ok(Way::Http(endpoint)),
+            Link::Pipe(pipe) => pipe,
+        };
+        let connection = pipe.connection(self.deadline).await?;
+        if self.shared.probes && request.method() != request::Discover::METHOD {
+            self.probe(&connection).await?;
+        }
+        Ok(Way::Lines(connection))
     }
 
     async fn post(
@@ -369,7 +390,7 @@ impl Exchange<'_> {
     }
 
     /// Whether the server named a version that both speak, which then is the client's.
-    fn renegotiate(&self, error: &Error) -> bool {
+    pub(crate) fn renegotiate(&self, error: &Error) -> bool {
         let refused = error.rpc().and_then(|error| error.as_unsupported_version());
         refused.is_some_and(|refused| self.shared.choose_version(&refused.supported))
     }
@@ -407,10 +428,17 @@ impl Exchange<'_> {
 }
 
 /// A request that was sent, and the reply that begins.
-struct Sent {
+struct Sent<'a> {
     id: RequestId,
     token: Option<ProgressToken>,
     reply: Reply,
+    way: Way<'a>,
+}
+
+/// What a request goes over.
+enum Way<'a> {
+    Http(&'a Endpoint),
+    Lines(Arc<Connection>),
 }
 
 /// A stream that was opened by the request `id`.
@@ -432,10 +460,10 @@ struct Retries {
 
 /// Which members of `_meta` are the client's to fill in anew for every round.
 #[derive(Clone, Copy)]
-struct Own {
-    version: bool,
-    token: bool,
-    trace: bool,
+pub(crate) struct Own {
+    pub(crate) version: bool,
+    pub(crate) token: bool,
+    pub(crate) trace: bool,
 }
 
 impl Own {

@@ -12,11 +12,15 @@ use crate::outgoing::Outgoing;
 /// The error that the request ended in, which now tells if it was for that reason.
 pub(crate) fn told(error: Error, request: &dyn Outgoing) -> Error {
     let is_discovery = request.method() == request::Discover::METHOD;
-    let is_legacy = match error.rpc() {
+    if tells(&error, is_discovery) { error.of_legacy_server() } else { error }
+}
+
+/// Whether this error, the answer to a discovery or to something else, is that of such a server.
+pub(crate) fn tells(error: &Error, is_discovery: bool) -> bool {
+    match error.rpc() {
         Some(rpc) => is_legacy(rpc, error.status(), is_discovery),
         None => error.is_status() && error.status() == Some(StatusCode::BAD_REQUEST),
-    };
-    if is_legacy { error.of_legacy_server() } else { error }
+    }
 }
 
 /// Discovery is what every server of this revision knows, and asks for nothing that it could refuse. Any other

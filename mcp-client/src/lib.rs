@@ -125,7 +125,8 @@
 //! `oauth`: access tokens for servers that want them. To be built it wants a C compiler.
 //!
 //! `validation`, which brings as many crates as all the rest: structured results are checked against the output schemas of their tools, as far as lists have told of them. What is too large or too deep to be checked, such
-//! as more than 16 MiB or 200,000 values, is refused.
+//! as more than 16 MiB or 200,000 values, is refused, and so is what has a schema in an unknown dialect, or one that refers
+//! to another document.
 //!
 //! # Runtime
 //!
@@ -165,6 +166,7 @@ pub mod oauth;
 mod outgoing;
 mod pages;
 mod pipe;
+mod probe;
 mod promise;
 mod receive;
 mod retry;

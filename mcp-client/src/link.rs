@@ -6,6 +6,7 @@ use std::sync::Arc;
 use http::{HeaderMap, Response};
 
 use crate::endpoint::{Endpoint, ReplyBody};
+use crate::future::BoxFuture;
 use crate::messages::Messages;
 #[cfg(feature = "oauth")]
 use crate::oauth::Keeper;
@@ -51,6 +52,18 @@ impl Link {
     pub(crate) fn signed_in(&self) -> Option<Arc<str>> {
         #[cfg(feature = "oauth")]
         return self.keeper().map(Keeper::context);
+        #[cfg(not(feature = "oauth"))]
+        None
+    }
+
+    /// Resolves when the user signs out from now on, where one signs in.
+    #[cfg_attr(
+        not(feature = "oauth"),
+        expect(clippy::unused_self, reason = "the other one needs it")
+    )]
+    pub(crate) fn signed_out(&self) -> Option<BoxFuture<'static, ()>> {
+        #[cfg(feature = "oauth")]
+        return self.keeper().map(Keeper::signed_out);
         #[cfg(not(feature = "oauth"))]
         None
     }

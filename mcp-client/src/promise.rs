@@ -38,7 +38,7 @@ mod checked {
     use std::fmt;
     use std::sync::OnceLock;
 
-    use mcp_transport::schema::{Faults, Validator};
+    use mcp_transport::schema::{Faults, SchemaFault, Validator};
     use mcp_types::RawJson;
 
     use super::{Arc, CallToolResult, Error, Tool};
@@ -48,8 +48,16 @@ mod checked {
     pub(crate) struct Promise {
         tool: Box<str>,
         schema: RawJson,
-        /// `None` inside when it cannot be compiled.
-        validator: OnceLock<Option<Validator>>,
+        validator: OnceLock<Result<Validator, Unusable>>,
+    }
+
+    /// What a schema is that cannot be compiled.
+    enum Unusable {
+        /// Nobody here can say what it asks for. Specification: JSON Schema Usage, Implementation Requirements and
+        /// `$ref` Resolution, which have it told as an error.
+        Unreadable(SchemaFault),
+        /// More than is worth it, or broken: results pass unchecked.
+        Passed,
     }
 
     impl Promise {
@@ -75,8 +83,12 @@ mod checked {
             if result.is_error() {
                 return Ok(());
             }
-            let Some(validator) = self.validator.get_or_init(|| self.compile()) else {
-                return Ok(());
+            let validator = match self.validator.get_or_init(|| self.compile()) {
+                Ok(validator) => validator,
+                Err(Unusable::Passed) => return Ok(()),
+                Err(Unusable::Unreadable(fault)) => {
+                    return Err(Error::protocol(Fault::UnreadableSchema).caused_by(fault.clone()));
+                }
             };
             let checked = match &result.structured_content {
                 Some(content) => validator.validate(content.get()),
@@ -85,14 +97,18 @@ mod checked {
             checked.map_err(|faults| Error::protocol(Fault::BreaksSchema).caused_by(faults))
         }
 
-        fn compile(&self) -> Option<Validator> {
-            let compiled = Validator::compile_foreign(&self.schema);
-            let broken = |fault: &dyn fmt::Display| {
-                let tool = excerpt(self.tool.as_bytes());
-                let why = excerpt(format!("the schema {fault}").as_bytes());
-                tracing::warn!(tool, why, "the results of a tool are not checked");
-            };
-            compiled.inspect_err(|fault| broken(fault)).ok()
+        fn compile(&self) -> Result<Validator, Unusable> {
+            Validator::compile_foreign(&self.schema).map_err(|fault| match fault {
+                SchemaFault::Dialect(_) | SchemaFault::ForeignReference { .. } => {
+                    Unusable::Unreadable(fault)
+                }
+                _ => {
+                    let tool = excerpt(self.tool.as_bytes());
+                    let why = excerpt(format!("the schema {fault}").as_bytes());
+                    tracing::warn!(tool, why, "the results of a tool are not checked");
+                    Unusable::Passed
+                }
+            })
         }
     }
 

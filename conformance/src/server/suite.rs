@@ -4,8 +4,8 @@ use std::io;
 
 use mcp_server::types::{
     ClientCapabilities, ContentBlock, CreateMessageParams, ElicitationCapability, JsonMap, Meta,
-    OneOrMany, PromptMessage, RawJson, SamplingCapability, SamplingContent, SamplingMessage,
-    Tool as SampledTool, ToolChoice, ToolChoiceMode, ToolResultContent,
+    OneOrMany, PromptArgument, PromptMessage, RawJson, SamplingCapability, SamplingContent,
+    SamplingMessage, Tool as SampledTool, ToolChoice, ToolChoiceMode, ToolResultContent,
 };
 use mcp_server::{
     Args, Ask, Completing, Elicited, Notify, Prompt, Resource, ServerBuilder, Structured, Tool,
@@ -35,7 +35,12 @@ pub(super) fn add_to(server: ServerBuilder) -> ServerBuilder {
                 .description("Has more candidates than an answer holds.")
                 .complete("item", items),
         )
-        .prompt(Prompt::new("test_failing_prompt", failing).description("Always fails."))
+        .prompt(
+            Prompt::new("test_failing_prompt", failing)
+                .description("Always fails, and so does what completes its argument.")
+                .arguments([PromptArgument::new("item")])
+                .complete("item", no_items),
+        )
         .prompt(Prompt::new("test_prompt_with_audio", with_audio).description("Plays a sound."))
         .resource(
             Resource::text("file:///everything/readme.txt", "readme.txt", "Read me.")
@@ -158,6 +163,10 @@ async fn with_audio() -> Vec<PromptMessage> {
 }
 
 async fn failing() -> Result<String, io::Error> {
+    Err(io::Error::other("the disk is on fire"))
+}
+
+async fn no_items(_typed: Completing) -> Result<Vec<String>, io::Error> {
     Err(io::Error::other("the disk is on fire"))
 }
 

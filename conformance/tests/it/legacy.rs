@@ -26,15 +26,28 @@ fn every_call_over_http_tells_it() {
     assert_eq!(server.program.end(), [""; 0]);
 }
 
-/// The server takes a call for one of its own revision, handshake or not. Discovery is what it does not know.
+/// The server takes a call for one of its own revision, handshake or not. Discovery is what it does not know, and what it
+/// is asked first.
 #[test]
-fn discovery_over_stdio_tells_it() {
-    let Some(mut server) = everything() else { return };
+fn every_call_over_stdio_tells_it() {
+    if everything().is_none() {
+        return;
+    }
     let _alone = alone();
-    server.arg("--stdio");
+    let server = || {
+        let mut server = everything().unwrap();
+        server.arg("--stdio");
+        server
+    };
     runtime().block_on(async {
-        let client = ClientBuilder::spawn(server).on_stderr(|_| {}).build().unwrap();
+        let client = ClientBuilder::spawn(server()).on_stderr(|_| {}).build().unwrap();
+        check(&client.list_tools().await.unwrap_err(), -32601);
+        check(&client.call_tool("echo", json!({ "message": "hello" })).await.unwrap_err(), -32601);
+        check(&client.listen(SubscriptionFilter::new().tools()).await.unwrap_err(), -32601);
         check(&client.discover().await.unwrap_err(), -32601);
+        client.close().await;
+        let careless = ClientBuilder::spawn(server()).on_stderr(|_| {}).probe(false);
+        let client = careless.build().unwrap();
         let echo = client.call_tool("echo", json!({ "message": "hello" })).await.unwrap();
         assert_eq!(echo.content[0].as_text(), Some("Echo: hello"));
         client.close().await;

@@ -27,6 +27,8 @@ use crate::future::BoxFuture;
 pub struct Changes {
     opening: Opening,
     backoff: Option<Backoff>,
+    /// Resolves when the user signs out, whose stream it is.
+    signed_out: Option<BoxFuture<'static, ()>>,
     acknowledged: SubscriptionFilter,
     state: State,
     /// Attempts that failed since a stream held.
@@ -44,11 +46,12 @@ impl Changes {
     pub(super) fn new(
         opening: Opening,
         backoff: Option<Backoff>,
+        signed_out: Option<BoxFuture<'static, ()>>,
         mut stream: Subscription,
     ) -> Self {
         let acknowledged = mem::take(&mut stream.acknowledged);
         let state = State::Open { stream: Box::new(stream), since: Instant::now() };
-        Self { opening, backoff, acknowledged, state, failed: 0 }
+        Self { opening, backoff, signed_out, acknowledged, state, failed: 0 }
     }
 
     /// What the server granted of what was wanted, when it last did. Specification: Subscriptions,
@@ -77,6 +80,12 @@ impl Changes {
     }
 
     fn advance(&mut self, cx: &mut Context<'_>) -> Poll<Option<Change>> {
+        if let Some(signed_out) = &mut self.signed_out
+            && signed_out.as_mut().poll(cx).is_ready()
+        {
+            self.signed_out = None;
+            self.close();
+        }
         loop {
             match &mut self.state {
                 State::Ended(_) => return Poll::Ready(None),

@@ -93,8 +93,9 @@ impl IntoFuture for Listen {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let opening = self.opening?;
+            let signed_out = opening.client.shared().link.signed_out();
             let subscription = opening.open().await?;
-            Ok(Changes::new(opening, self.backoff, subscription))
+            Ok(Changes::new(opening, self.backoff, signed_out, subscription))
         })
     }
 }
@@ -133,7 +134,7 @@ pub enum Change {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum End {
-    /// It was closed here.
+    /// It was closed here, or the user has signed out.
     Closed,
     /// The server ended it in good order, as on a shutdown.
     Graceful,

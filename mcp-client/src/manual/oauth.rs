@@ -84,6 +84,10 @@
 //! }
 //! ```
 //!
+//! Some authorization servers want more than the standard has: Auth0, where the tenant does not take `resource` for it, an `audience`,
+//! others a `login_hint` or the name of the identity provider that users come from.
+//! [`OAuth::authorization_parameter`](crate::oauth::OAuth::authorization_parameter) adds it to the page.
+//!
 //! # What is refused
 //!
 //! The documents come from strangers, and what they say is not believed before it is checked:

@@ -42,8 +42,8 @@ impl Client {
 
     /// Forgets the tokens, here and in the store, and with them whose private answers are cached; the next call
     /// that needs one asks the user, also for what was refused before. A sign-in that is under way comes to nothing: calls
-    /// that wait for it fail, and its user is not waited for. The authorization server is not told. When nobody is signed
-    /// in it does nothing.
+    /// that wait for it fail, and its user is not waited for. Open [subscriptions](Self::listen) of the client are closed.
+    /// The authorization server is not told. When nobody is signed in it does nothing else.
     ///
     /// # Errors
     /// As of [`sign_in`](Self::sign_in).

@@ -6,6 +6,7 @@ use super::error::{Kind, OAuthError};
 use super::flow::{Identified, Redirect, RedirectHandler, Registered};
 use super::grant::{Grant, Granted, Need};
 use super::identity::Identity;
+use super::parameters::Parameters;
 use super::registration::{Registration, RegistrationKind, Way};
 use crate::future::BoxFuture;
 use crate::limits::Limits;
@@ -17,6 +18,8 @@ pub(crate) struct AuthorizationCode {
     pub(crate) choose: Option<Choose>,
     /// Whether tokens are to be bound to a key although the server does not ask for it.
     pub(crate) binds: bool,
+    /// What is added to the page where they sign in.
+    pub(crate) parameters: Parameters,
 }
 
 /// Picks one of several issuers, or leaves it to the client.
@@ -108,6 +111,7 @@ impl AuthorizationCode {
             None => self.register(issuer, redirect.uri().to_owned(), need).await?,
         };
         let registered = if self.binds { registered.bind() } else { registered };
+        let registered = registered.with_parameters(self.parameters.clone());
         let signed_in = through(&registered, redirect, need).await;
         signed_in.map_err(|error| Failure { error, stale: known })
     }

@@ -17,6 +17,7 @@ use super::store::TokenStore;
 use super::token_in_use::Token;
 use super::work::{Refusals, ToObtain, Work};
 use crate::builder::unique_name;
+use crate::future::BoxFuture;
 
 /// Has the token of one server for all calls. A cheap clone.
 ///
@@ -37,6 +38,7 @@ pub(super) struct Core {
     /// Users who were sent to a page.
     pub(super) asked: Arc<Asked>,
     state: Mutex<State>,
+    sign_outs: watch::Sender<()>,
 }
 
 pub(super) struct State {
@@ -86,7 +88,8 @@ impl Keeper {
             job: None,
             quiet_until: None,
         });
-        Self { core: Arc::new(Core { fetcher, grant, store, scopes, asked, state }) }
+        let sign_outs = watch::Sender::new(());
+        Self { core: Arc::new(Core { fetcher, grant, store, scopes, asked, state, sign_outs }) }
     }
 
     /// On whose behalf calls are made, as far as it is known yet.
@@ -218,7 +221,19 @@ impl Keeper {
         self.join(&Work::Load).await?;
         let result = self.join(&Work::SignOut).await;
         self.core.state().refusals.forget();
+        self.core.sign_outs.send_replace(());
         result
+    }
+
+    /// Resolves when the user signs out from now on.
+    pub(crate) fn signed_out(&self) -> BoxFuture<'static, ()> {
+        let mut sign_outs = self.core.sign_outs.subscribe();
+        Box::pin(async move {
+            if sign_outs.changed().await.is_err() {
+                // Nobody is left who could.
+                std::future::pending().await
+            }
+        })
     }
 
     /// A token from nothing in place of one, or none, unless it has been replaced already.

@@ -51,6 +51,7 @@ mod identity;
 mod keeper;
 mod loopback;
 mod machine;
+mod parameters;
 mod pkce;
 mod policy;
 mod pools;

@@ -9,6 +9,7 @@ use mcp_types::Implementation;
 use super::asked::{Asked, Asking};
 use super::client_id::ClientId;
 use super::code::{AuthorizationCode, Choose};
+use super::error::OAuthError;
 use super::flow::RedirectHandler;
 use super::grant::Grant;
 use super::http::Fetcher;
@@ -17,6 +18,7 @@ use super::keeper::Keeper;
 use super::machine::{
     AssertionSource, IdentityProvider, Known, Machine, Service, SignedOn, Workload,
 };
+use super::parameters::Parameters;
 use super::policy::Policy;
 use super::store::{MemoryStore, TokenStore};
 use crate::endpoint::Endpoint;
@@ -47,6 +49,7 @@ pub struct OAuth {
     identity: Identity,
     choose: Option<Choose>,
     binds: bool,
+    parameters: Parameters,
     scopes: Scopes,
     pub(crate) policy: Policy,
     store: Arc<dyn TokenStore>,
@@ -116,6 +119,7 @@ impl OAuth {
             identity: Identity::new(),
             choose: None,
             binds: false,
+            parameters: Parameters::default(),
             scopes: Scopes::default(),
             policy: Policy::new(),
             store: Arc::new(MemoryStore::new()),
@@ -176,6 +180,29 @@ impl OAuth {
         self
     }
 
+    /// Adds a parameter to the page where users sign in, for what an authorization server wants beside the standard: an
+    /// `audience`, a `login_hint`, the identity provider to go on to. Whichever authorization server the user is sent to
+    /// gets it. A `prompt` takes the place of the one that asks for the consent which refresh tokens need. One that is set
+    /// twice counts as it was set last.
+    ///
+    /// # Errors
+    /// When it has no name, or is one that the flow itself consists of, such as `scope`.
+    ///
+    /// ```
+    /// # use mcp_client::oauth::{LoopbackRedirect, OAuth, OAuthError};
+    /// # fn example(browser: LoopbackRedirect) -> Result<OAuth, OAuthError> {
+    /// OAuth::sign_in(browser).authorization_parameter("login_hint", "ada@example.com")
+    /// # }
+    /// ```
+    pub fn authorization_parameter(
+        mut self,
+        name: impl Into<String>,
+        value: impl Into<String>,
+    ) -> Result<Self, OAuthError> {
+        self.parameters.set(name.into(), value.into())?;
+        Ok(self)
+    }
+
     /// What is allowed that is refused by default. Default is nothing.
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
@@ -195,7 +222,7 @@ impl OAuth {
         fetcher: Fetcher,
         info: Option<&Implementation>,
     ) -> Endpoint {
-        let Self { way, asked, mut identity, choose, binds, scopes, store, .. } = self;
+        let Self { way, asked, mut identity, choose, binds, parameters, scopes, store, .. } = self;
         if identity.dynamic.is_none() {
             let name =
                 info.map_or(env!("CARGO_PKG_NAME"), |it| it.title.as_ref().unwrap_or(&it.name));
@@ -203,7 +230,7 @@ impl OAuth {
         }
         let grant: Box<dyn Grant> = match way {
             Way::SignIn(handler) => {
-                Box::new(AuthorizationCode { handler, identity, choose, binds })
+                Box::new(AuthorizationCode { handler, identity, choose, binds, parameters })
             }
             Way::Service => Box::new(Machine::new(Known { identity, choose, binds }, Service)),
             Way::Workload(source) => {

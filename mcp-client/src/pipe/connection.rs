@@ -20,10 +20,12 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Kind};
 use crate::future::first;
 use crate::limits::Limits;
+use crate::probe::Era;
 
 /// A connection of lines. Its two tasks, one for each direction, end with it.
-pub(super) struct Connection {
+pub(crate) struct Connection {
     shared: Arc<Shared>,
+    era: Era,
     /// What is at the other end, if it was started here.
     process: Option<Process>,
 }
@@ -87,7 +89,7 @@ impl Connection {
             routes,
             reader: reader.abort_handle(),
         };
-        Ok(Self { shared: Arc::new(shared), process: None })
+        Ok(Self { shared: Arc::new(shared), era: Era::default(), process: None })
     }
 
     /// Starts a server and speaks to it over its standard streams.
@@ -98,6 +100,11 @@ impl Connection {
         let (process, (reader, writer)) = server.spawn()?;
         let connection = Self::until(process.gone(), reader, writer, limit, end)?;
         Ok(Self { process: Some(process), ..connection })
+    }
+
+    /// What is known of the server.
+    pub(crate) const fn era(&self) -> &Era {
+        &self.era
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -125,8 +132,13 @@ impl Connection {
         }
     }
 
-    /// See [`Pipe::send`](super::Pipe::send).
-    pub(super) async fn send(
+    /// Sends the request `id`, whose JSON text this is, and returns where its messages arrive.
+    ///
+    /// Cancel safe: a message is written as a whole or not at all.
+    ///
+    /// # Errors
+    /// When the connection has ended or is being closed, or there is no room for the request in time.
+    pub(crate) async fn send(
         &self,
         id: &RequestId,
         request: &[u8],

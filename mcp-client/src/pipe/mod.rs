@@ -8,15 +8,13 @@ mod routes;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_types::RequestId;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::child::{Restart, ToSpawn};
 use crate::deadline::Deadline;
 use crate::error::{Error, Kind};
 use crate::limits::Limits;
-use connection::Connection;
-pub(crate) use connection::PipeReply;
+pub(crate) use connection::{Connection, PipeReply};
 use inbox::End;
 use revival::Revival;
 pub(crate) use routes::Wants;
@@ -81,26 +79,21 @@ impl Pipe {
         connection.close().await;
     }
 
-    /// Sends the request `id`, whose JSON text this is, and returns where its messages arrive.
+    /// The connection; where a process has died that may be started again, one to another process.
     ///
-    /// Cancel safe: a message is written as a whole or not at all.
+    /// Cancel safe.
     ///
     /// # Errors
-    /// When the connection has ended or is being closed, or there is no room for the request in time.
-    pub(crate) async fn send(
+    /// When it was closed, and when no process is to be started any more or not in time.
+    pub(crate) async fn connection(
         &self,
-        id: &RequestId,
-        request: &[u8],
-        wants: Wants,
         deadline: &mut Deadline,
-    ) -> Result<PipeReply, Error> {
-        let mut connection = self.current()?;
-        if connection.has_ended()
-            && let Some(revival) = &self.revival
-        {
-            connection = deadline.race(revival.revive(self)).await??;
+    ) -> Result<Arc<Connection>, Error> {
+        let connection = self.current()?;
+        match &self.revival {
+            Some(revival) if connection.has_ended() => deadline.race(revival.revive(self)).await?,
+            _ => Ok(connection),
         }
-        connection.send(id, request, wants, deadline).await
     }
 
     /// The connection, which may have ended.

@@ -20,7 +20,7 @@ const SERVE: &str = r#"
     n=0
     while read -r line; do
         n=$((n + 1))
-        echo "{\"jsonrpc\":\"2.0\",\"id\":$n,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"ok\"}]}}"
+        echo "{\"jsonrpc\":\"2.0\",\"id\":$n,\"result\":{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{},\"content\":[{\"type\":\"text\",\"text\":\"ok\"}]}}"
     done
 "#;
 
@@ -131,7 +131,7 @@ async fn grandchildren_go_too() {
         // Opened for reading as well, so that opening it waits for nobody.
         let script = format!("exec 9<>'{}'; sleep 999 & {SERVE} exit", alive.path.display());
         let script = if way == "exit" {
-            script.replace("read -r line;", "read -r line && test $n = 0;")
+            script.replace("read -r line;", "read -r line && test $n != 2;")
         } else {
             script
         };
@@ -160,7 +160,7 @@ async fn what_cannot_be_started_is_told() {
     assert!(error.is_connect(), "{error:?}");
 }
 
-/// Notes in `$0` that it was started, answers every request, and ends when the tool `die` is called: with an answer if
+/// Notes in `$0` that it was started and in `$0.asked` that it was asked what it speaks, answers every request, and ends when the tool `die` is called: with an answer if
 /// its argument says so.
 const MORTAL: &str = r#"
     echo started >> "$0"
@@ -170,9 +170,10 @@ const MORTAL: &str = r#"
             *'"method":"subscriptions/listen"'*)
                 echo '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/subscriptionId":'$id'}}}'
                 continue;;
+            *'"method":"server/discover"'*) echo asked >> "$0.asked";;
             *'"name":"die"'*) exit;;
         esac
-        echo '{"jsonrpc":"2.0","id":'$id',"result":{"content":[{"type":"text","text":"ok"}],"prompts":[]}}'
+        echo '{"jsonrpc":"2.0","id":'$id',"result":{"supportedVersions":["2026-07-28"],"capabilities":{},"content":[{"type":"text","text":"ok"}],"prompts":[]}}'
     done
 "#;
 
@@ -214,6 +215,20 @@ async fn a_process_that_died_is_started_again() {
     client.close().await;
     assert!(call(&client).await.unwrap_err().is_transport());
     assert_eq!(starts(&file), 4);
+}
+
+// What is known of a server is known of its process.
+#[tokio::test]
+async fn the_next_process_is_asked_what_it_speaks() {
+    let folder = Folder::new("asked");
+    let file = folder.file("starts");
+    let client = mortal(MORTAL, &file).restart(quickly(5)).build().unwrap();
+    for round in 1..=3 {
+        call(&client).await.unwrap();
+        call(&client).await.unwrap();
+        assert_eq!(starts(&format!("{file}.asked")), round);
+        client.call_tool("die", ()).await.unwrap_err();
+    }
 }
 
 #[tokio::test]

@@ -48,6 +48,7 @@ mod oauth_store;
 mod oauth_workload;
 mod pages;
 mod pipe;
+mod probe;
 #[cfg(feature = "proxy")]
 mod proxy;
 mod redirects;

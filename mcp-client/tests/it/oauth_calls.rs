@@ -43,6 +43,17 @@ async fn a_user_signs_in_when_the_server_wants_it() {
 }
 
 #[tokio::test]
+async fn a_page_gets_the_parameters_of_the_application() {
+    let world = World::start().await;
+    let oauth = OAuth::sign_in(Robot).authorization_parameter("audience", "the api").unwrap();
+    let client = world.builder().oauth(oauth).build().unwrap();
+    assert_eq!(call(&client).await.unwrap(), "ok");
+    let authorize = &world.at("GET /as/authorize")[0].head;
+    let authorize = authorize.split(' ').nth(1).unwrap();
+    assert_eq!(param(authorize, "audience").unwrap(), "the api");
+}
+
+#[tokio::test]
 async fn a_token_goes_to_the_server_and_nowhere_else() {
     let world = World::start().await;
     world.plan().expires_in = Some(0);

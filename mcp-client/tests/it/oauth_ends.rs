@@ -10,7 +10,8 @@ use std::time::Duration;
 use mcp_client::oauth::{
     AuthorizationUrl, Credentials, MemoryStore, OAuth, Redirect, RedirectHandler, TokenStore,
 };
-use mcp_client::{BoxError, BoxFuture, Client};
+use mcp_client::types::SubscriptionFilter;
+use mcp_client::{Backoff, BoxError, BoxFuture, Client, End};
 use tokio::runtime::{self, Runtime};
 use tokio::sync::Semaphore;
 
@@ -292,4 +293,44 @@ fn a_runtime_that_has_ended_locks_nobody_out() {
     }
     drop((signing_in, entered));
     one_thread().block_on(succeeds(&client));
+}
+
+/// What changes for one user is nothing that whoever comes behind should hear of.
+#[tokio::test]
+async fn subscriptions_end_with_their_user() {
+    let acknowledged = r#"data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{}}}"#;
+    let acknowledged = format!("{acknowledged}\n\n");
+    let open = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{acknowledged}\r\n",
+        acknowledged.len()
+    );
+    // One that is open, and one that is about to be opened again: the server here ends it at once.
+    for is_open in [true, false] {
+        let world = World::start().await;
+        let client = world.client();
+        call(&client).await.unwrap();
+        if is_open {
+            world.next("POST /mcp", Step::Raw(open.clone()));
+        }
+        let hour = Backoff::new().first(Duration::from_secs(3600)).most(Duration::from_secs(3600));
+        let listen = client.listen(SubscriptionFilter::new().tools()).relisten(hour);
+        let mut changes = listen.await.unwrap();
+        let reading = tokio::spawn(async move {
+            let change = changes.next().await;
+            (change, changes)
+        });
+        // Polled once at least.
+        tokio::task::yield_now().await;
+        client.sign_out().await.unwrap();
+        let (change, changes) = reading.await.unwrap();
+        assert_eq!(change, None);
+        assert!(matches!(changes.end(), Some(End::Closed)), "{:?}", changes.end());
+        assert_eq!(world.count("POST /mcp"), 3);
+        // That of the next user is another one.
+        world.next("POST /mcp", Step::challenge("401 Unauthorized", "Bearer"));
+        world.next("POST /mcp", Step::Raw(open.clone()));
+        let mut changes = client.listen(SubscriptionFilter::new().tools()).await.unwrap();
+        let quiet = poll_fn(|cx| Poll::Ready(changes.poll_next(cx)));
+        assert!(quiet.await.is_pending());
+    }
 }

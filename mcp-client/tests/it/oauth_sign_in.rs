@@ -1,10 +1,11 @@
 //! Signing in by steps: what users are sent with, what they come back with, and what is never sent on.
 
 use mcp_client::oauth::{
-    Challenge, ClientId, Granted, Identity, OAuthError, Pending, Policy, Scopes,
+    Challenge, ClientId, Granted, Identity, OAuth, OAuthError, Pending, Policy, Registered, Scopes,
 };
 use serde_json::json;
 
+use crate::support::Robot;
 use crate::support::provider::{AS, PRM, Provider, REGISTER, TOKEN, params};
 use crate::support::sign_in::{Is, REDIRECT, dynamic, pending, registered};
 
@@ -269,6 +270,46 @@ async fn a_page_keeps_its_own_parameters() {
     provider.on(AS, "200 OK", &provider.metadata(&json!({ "authorization_endpoint": page })));
     let pending = pending(&provider).await;
     assert!(pending.url().as_str().starts_with(&format!("{page}&response_type=code&")));
+}
+
+#[tokio::test]
+async fn an_application_adds_its_own_parameters() {
+    let provider = Provider::start().await;
+    let scopes = json!({ "scopes_supported": ["offline_access"] });
+    provider.on(AS, "200 OK", &provider.metadata(&scopes));
+    provider.on(PRM, "200 OK", &provider.resource(&json!({ "scopes_supported": ["a"] })));
+    let registered = registered(&provider.fetcher(), &dynamic()).await.unwrap();
+    let set = |mut registered: Registered, params: &[(&str, &str)]| {
+        for (name, value) in params {
+            registered = registered.authorization_parameter(*name, *value).unwrap();
+        }
+        let pending = registered.sign_in(REDIRECT, &Scopes::default()).unwrap();
+        asked(&pending).split_off(8)
+    };
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let hint = [("login_hint", "ada&co@x"), ("audience", "a"), ("audience", "https://api")];
+    assert_eq!(
+        set(registered.clone(), &hint),
+        [
+            pair("prompt", "consent"),
+            pair("login_hint", "ada&co@x"),
+            pair("audience", "https://api")
+        ]
+    );
+    assert_eq!(set(registered.clone(), &[("prompt", "login")]), [pair("prompt", "login")]);
+    // What the flow itself rests on, and whatever could lead around it.
+    let own = asked(&registered.sign_in(REDIRECT, &Scopes::default()).unwrap());
+    let own = own.iter().map(|(name, _)| &**name).filter(|name| *name != "prompt");
+    let around = ["", "request", "request_uri", "response_mode", "dpop_jkt"];
+    for name in own.chain(around) {
+        let refused = registered.clone().authorization_parameter(name, "x").unwrap_err();
+        assert!(refused.is_usage(), "{name}");
+        let oauth = OAuth::sign_in(Robot).authorization_parameter(name, "x");
+        assert!(oauth.unwrap_err().is_usage(), "{name}");
+    }
+    // A value may say who the user is.
+    let shown = registered.authorization_parameter("login_hint", "ada@x").unwrap();
+    assert!(!format!("{shown:?}").contains("ada@x"));
 }
 
 #[tokio::test]

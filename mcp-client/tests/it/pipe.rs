@@ -23,7 +23,8 @@ impl Peer {
         let (reader, writer) = split(ours);
         let (lines, answers) = split(theirs);
         let peer = Self { lines: BufReader::new(lines).lines(), writer: answers };
-        (ClientBuilder::over(reader, writer), peer)
+        // What is asked before all else has tests of its own.
+        (ClientBuilder::over(reader, writer).probe(false), peer)
     }
 
     fn client() -> (Client, Self) {

@@ -162,7 +162,7 @@ async fn a_service_sees_every_request() {
 async fn clones_outlive_each_other() {
     let (ours, theirs) = duplex(1 << 16);
     let (reader, writer) = split(ours);
-    let client = ClientBuilder::over(reader, writer).build().unwrap();
+    let client = ClientBuilder::over(reader, writer).probe(false).build().unwrap();
     let (lines, mut answers) = split(theirs);
     let serve = async move {
         let mut lines = BufReader::new(lines).lines();

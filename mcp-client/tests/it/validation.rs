@@ -80,18 +80,29 @@ async fn what_promises_nothing_is_not_checked() {
     server.client().call_tool("t", ()).await.unwrap();
 }
 
-// X14: nothing is fetched. A peer may write what it likes: the tool is called all the same.
+// X14: nothing is fetched, and nothing passes that nobody can judge. Specification: JSON Schema Usage.
+#[tokio::test]
+async fn a_schema_of_another_dialect_or_document_makes_results_errors() {
+    for (schema, named) in [
+        (r#"{"$schema":"http://example.com/own"}"#, "example.com/own"),
+        (r#"{"$ref":"http://127.0.0.1:1/schema.json"}"#, "127.0.0.1:1/schema.json"),
+    ] {
+        let failed = gives(r#","isError":true"#);
+        let replies = [gives(r#","structuredContent":7"#), list(schema), failed];
+        let (_server, client) = knowing(schema, replies).await;
+        let error = client.call_tool("t", ()).await.unwrap_err();
+        let why = std::error::Error::source(&error).unwrap().to_string();
+        assert!(error.is_protocol() && why.contains(named), "{schema}: {error}: {why}");
+        client.list_tools().await.unwrap();
+        assert!(client.call_tool("t", ()).await.unwrap().is_error());
+    }
+}
+
+// A peer may write what it likes: the tool is called all the same.
 #[tokio::test]
 async fn a_schema_that_cannot_be_used_is_warned_of_once() {
     let deep = format!("{}{{}}{}", r#"{"not":"#.repeat(100), "}".repeat(100));
-    let table = [
-        r#"{"$ref":"http://127.0.0.1:1/schema.json"}"#,
-        r#"{"type":"thing"}"#,
-        r#"{"pattern":"(?=a)"}"#,
-        r#"{"$schema":"http://example.com/own"}"#,
-        "7",
-        &deep,
-    ];
+    let table = [r#"{"type":"thing"}"#, r#"{"pattern":"(?=a)"}"#, "7", &deep];
     for schema in table {
         let (_server, client) = knowing(schema, [gives(""), gives("")]).await;
         let log = Log::default();
@@ -149,7 +160,7 @@ async fn a_result_that_is_too_large_to_be_checked_is_refused() {
 // A list that says the same again costs no second compilation, nor a second warning.
 #[tokio::test]
 async fn a_list_that_says_the_same_changes_nothing() {
-    let unusable = r#"{"$ref":"http://127.0.0.1:1/schema.json"}"#;
+    let unusable = r#"{"type":"thing"}"#;
     let (_server, client) = knowing(unusable, [gives(""), list(unusable), gives("")]).await;
     let log = Log::default();
     let guard = hear(log.clone());

@@ -124,7 +124,7 @@ struct Common {
     #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
     /// Seconds that a check waits for the next thing to happen.
-    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = values::patience)]
+    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = values::patience)]
     patience: Duration,
     /// Seconds that a server at a URL is waited for which does not answer yet.
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = values::wait)]

@@ -48,6 +48,9 @@ pub(crate) enum Part {
     Pause(Duration),
     /// Goes on once it is told to, which may have been before.
     Until(Arc<Notify>),
+    /// Goes on once the client has left the answer to the request of this number, over HTTP, or the check's patience is
+    /// over.
+    Left(usize),
     /// Goes on for as long as the client stays.
     Hold,
     /// The same bytes so many times.

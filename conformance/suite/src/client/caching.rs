@@ -150,7 +150,8 @@ async fn key(cx: Cx) -> Verdict {
         let text = format!("this is \"{uri}\"");
         expect(*at(result, "/contents/0/text") == text, text, shown(result))?;
     }
-    told(&played, 2, &["first"])?;
+    // A list that was asked for without a cursor may follow the pages by itself.
+    told(&played, 2, &["first"]).or_else(|_| told(&played, 2, &["first", "second"]))?;
     told(&played, 3, &["second"])?;
     let prompts = names(played.result(4)?, "prompts");
     expect(prompts == ["greet"], "the prompt greet", prompts.join(", "))?;
@@ -243,7 +244,7 @@ async fn changing(cx: &Cx, changes: Value, changed: Value, asked: Value) -> Verd
     };
     let listen = json!({
         "do": "subscriptions/listen", "params": { "notifications": changes },
-        "events": 1, "ms": 3_000, "beside": true,
+        "events": 1, "ms": 30_000, "beside": true,
     });
     let played =
         cx.play(json!([listen, asked, call("echo"), { "do": "wait" }, asked]), part).await?;

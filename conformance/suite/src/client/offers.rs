@@ -47,6 +47,7 @@ async fn prompts_capability(cx: Cx) -> Verdict {
     played.first("server/discover")?;
     played.result(2)?;
     if played.of("prompts/list").next().is_some() {
+        // Its user has told it to ask, whatever it knows.
         played.error(1)?;
     } else {
         // Nothing to list is as good an answer as an error.

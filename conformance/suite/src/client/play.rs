@@ -1,6 +1,7 @@
 //! One play: a server with a part, a client that was told what to do, and what was seen of it.
 
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -101,8 +102,8 @@ impl Seen {
 pub(crate) struct Played {
     /// All requests, in the order in which they arrived.
     pub(crate) requests: Vec<Seen>,
-    /// The numbers of the requests whose client left before the answer was over, and when.
-    pub(crate) left: Vec<(usize, Instant)>,
+    /// The numbers of the requests whose answers the client left while another answer waited for that.
+    pub(crate) left: Vec<usize>,
     /// What the client said of its steps, a line each.
     pub(crate) told: Vec<Value>,
     /// All that it printed, wherever.
@@ -111,7 +112,7 @@ pub(crate) struct Played {
     pub(crate) exit: Option<i32>,
     /// It had to be killed.
     pub(crate) is_overdue: bool,
-    /// How many of the processes that it started as servers were running a second after its end.
+    /// How many of the processes that it started as servers were running long after its end.
     pub(crate) survivors: usize,
     /// The part of the playing server is at fault, not the client.
     has_panicked: bool,
@@ -161,6 +162,10 @@ pub(crate) struct Witness {
     played: Mutex<Played>,
     /// How many processes of a server are running.
     running: watch::Sender<usize>,
+    /// The numbers of the requests whose client left before the answer was over.
+    gone: watch::Sender<Vec<usize>>,
+    /// The client did not leave an answer while another waited for that.
+    stays: AtomicBool,
 }
 
 impl Witness {
@@ -179,8 +184,22 @@ impl Witness {
     }
 
     pub(crate) fn left(&self, number: usize) {
-        let mut played = self.played.lock().unwrap_or_else(PoisonError::into_inner);
-        played.left.push((number, Instant::now()));
+        self.gone.send_modify(|gone| gone.push(number));
+    }
+
+    /// Waits until the client has left the answer to this request; not for one that was waited for in vain before.
+    pub(crate) async fn until_left(&self, number: usize, patience: Duration) {
+        if self.stays.load(Ordering::SeqCst) {
+            return;
+        }
+        let mut gone = self.gone.subscribe();
+        let leaving = gone.wait_for(|gone| gone.contains(&number));
+        match timeout(patience, leaving).await {
+            Ok(_) => {
+                self.played.lock().unwrap_or_else(PoisonError::into_inner).left.push(number);
+            }
+            Err(_) => self.stays.store(true, Ordering::SeqCst),
+        }
     }
 
     /// The part itself has failed.
@@ -196,7 +215,7 @@ impl Witness {
         self.running.send_modify(|running| *running -= 1);
     }
 
-    /// How many processes are left after a second, if it takes that long.
+    /// How many processes are left after a while, if it takes that long.
     async fn survivors(&self) -> usize {
         let mut running = self.running.subscribe();
         let _ = timeout(GRACE, running.wait_for(|running| *running == 0)).await;
@@ -260,6 +279,7 @@ impl Cx {
             witness: Arc::clone(&witness),
             log: self.log.clone(),
             origin: format!("http://{address}"),
+            patience: self.patience,
         };
         let is_http = self.is_http;
         // It ends with the play, even if that is given up.
@@ -369,7 +389,8 @@ struct Ended {
     left: Option<Group>,
 }
 
-/// What is waited for once the client has ended: the rest of its output, and the end of its servers.
-const GRACE: Duration = Duration::from_secs(1);
+/// What is waited for once the client has ended: the rest of its output, and the end of its servers. Both come at once,
+/// but on a machine that has much else to do.
+const GRACE: Duration = Duration::from_secs(20);
 /// A client has that many times the patience for a single answer.
 const CLIENT_TIMES: u32 = 4;

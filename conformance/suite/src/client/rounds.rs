@@ -264,14 +264,18 @@ async fn unsupported_method(cx: Cx) -> Verdict {
     let complete = json!({ "do": "completion/complete", "params": {
         "ref": { "type": "ref/prompt", "name": "greet" }, "argument": { "name": "who", "value": "a" },
     } });
+    // It rests on no list, as a call of a tool may.
+    let fine = json!({ "do": "resources/read", "params": { "uri": "test://one" } });
     let [tools, prompts, resources, _] = methods.map(|method| json!({ "do": method }));
-    let steps = json!([tools, prompts, resources, complete, call("fine")]);
+    let steps = json!([tools, prompts, resources, complete, fine]);
     let played = cx.play(steps, part).await?;
     for (step, method) in methods.into_iter().enumerate() {
-        played.error(step).map_err(|stop| stop.of(method))?;
+        // That servers must not ask here binds them alone.
+        let told = played.error(step).err();
+        cx.warnings.unless(told.is_none(), format!("{method}: an error"), format!("{told:?}"));
     }
     let retry = played.requests.iter().find(|seen| seen.is_retry());
     let seen = retry.map(|seen| shown(&seen.message)).unwrap_or_default();
-    expect(retry.is_none(), "no retry of what cannot ask", seen)?;
+    cx.warnings.unless(retry.is_none(), "no retry of what cannot ask", seen);
     played.result(4).map(drop)
 }

@@ -25,10 +25,12 @@ pub(super) struct Serving {
     pub(super) witness: Arc<Witness>,
     pub(super) log: Log,
     pub(super) origin: String,
+    /// How long an answer waits for the client to leave another.
+    pub(super) patience: Duration,
 }
 
 /// How long a playing server waits for a client that has a connection open.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 impl Serving {
     /// Serves until it is aborted.
@@ -158,7 +160,7 @@ impl Serving {
                     return false;
                 }
                 other => {
-                    act(other).await;
+                    self.act(other).await;
                     continue;
                 }
             };
@@ -216,7 +218,7 @@ impl Serving {
                     return;
                 }
                 other => {
-                    act(other).await;
+                    self.act(other).await;
                     continue;
                 }
             };
@@ -227,20 +229,21 @@ impl Serving {
             }
         }
     }
+
+    /// Does what a piece says that has nothing to be written.
+    async fn act(&self, piece: Piece) {
+        match piece {
+            Piece::Pause(time) => sleep(time).await,
+            Piece::Until(told) => told.notified().await,
+            Piece::Left(number) => self.witness.until_left(number, self.patience).await,
+            Piece::Reached(flag) => flag.store(true, Ordering::SeqCst),
+            _ => {}
+        }
+    }
 }
 
 fn chunk(bytes: Vec<u8>) -> Vec<u8> {
     let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
     chunk.extend(bytes.into_iter().chain(*b"\r\n"));
     chunk
-}
-
-/// Does what a piece says that has nothing to be written.
-async fn act(piece: Piece) {
-    match piece {
-        Piece::Pause(time) => sleep(time).await,
-        Piece::Until(told) => told.notified().await,
-        Piece::Reached(flag) => flag.store(true, Ordering::SeqCst),
-        _ => {}
-    }
 }

@@ -84,14 +84,21 @@ impl Side {
 }
 
 impl Requirement {
-    /// Where it stands, on the specification's own site.
+    /// Where it stands: on the specification's own site, or in the repository of its extension.
     pub(crate) fn url(&self) -> String {
-        match self.page.strip_prefix("extensions/") {
-            Some(_) => format!("https://modelcontextprotocol.io/{}#{}", self.page, self.section),
-            None => format!(
-                "https://modelcontextprotocol.io/specification/2026-07-28/{}#{}",
-                self.page, self.section
-            ),
-        }
+        let drafts = "https://github.com/modelcontextprotocol";
+        let at = match self.page.strip_prefix("extensions/") {
+            Some("tasks") => format!("{drafts}/ext-tasks/blob/main/specification/draft/tasks.md"),
+            Some("client-credentials") => {
+                format!(
+                    "{drafts}/ext-auth/blob/main/specification/draft/oauth-client-credentials.mdx"
+                )
+            }
+            Some(page) => format!("{drafts}/ext-auth/blob/main/specification/draft/{page}.mdx"),
+            None => {
+                format!("https://modelcontextprotocol.io/specification/2026-07-28/{}", self.page)
+            }
+        };
+        format!("{at}#{}", self.section)
     }
 }

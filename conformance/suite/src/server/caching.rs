@@ -29,7 +29,7 @@ async fn hints(cx: Cx) -> Verdict {
     let asking = cx.call("test_input_required_result_elicitation", Value::Object(Map::new()));
     if let Ok(result) = asks(&cx.ask(&asking).await?) {
         let has_none = result.get("ttlMs").is_none() && result.get("cacheScope").is_none();
-        expect(has_none, "no hints in a result that asks", shown(result))?;
+        cx.warnings.unless(has_none, "no hints in a result that asks", shown(result));
     }
     Ok(())
 }

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::Cx;
 use super::listen::{asked, listen};
 use super::progress::{is_progress, reporting};
-use super::raw::SETTLE;
 use super::talk::{Came, Talk, cancelled};
 use crate::check::{Check, server_check};
 use crate::verdict::{Of as _, Stop, Verdict, expect};
@@ -23,6 +22,9 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 async fn only_listen(cx: Cx) -> Verdict {
+    if let Ok(call) = reporting(&cx) {
+        cx.ask(&call.meta("progressToken", "p")).await?;
+    }
     let all = cx.record.all();
     let of = |method: &str| {
         let method = json!(method);
@@ -44,10 +46,10 @@ async fn only_listen(cx: Cx) -> Verdict {
     Ok(())
 }
 
-/// A call that takes a minute.
+/// A call that takes a minute or more.
 pub(super) fn slow(cx: &Cx) -> Verdict<Message> {
     if cx.tool("test_slow").is_ok() {
-        return Ok(cx.call("test_slow", json!({ "ms": 60_000 })));
+        return Ok(cx.call("test_slow", json!({ "ms": 600_000 })));
     }
     cx.tool("slow_compute")?;
     Ok(cx.call("slow_compute", json!({ "seconds": 60, "label": "x" })))
@@ -62,11 +64,37 @@ async fn cancel(cx: Cx) -> Verdict {
         return Err(Stop::skip("the server sends no progress"));
     }
     is_silent_once_cancelled(&cx, &mut talk, &call).await?;
-    if let Ok(call) = slow(&cx) {
+    if cx.tool("test_slow").is_err() {
+        let Ok(call) = slow(&cx) else { return Ok(()) };
         talk.send(&call).await?;
-        is_silent_once_cancelled(&cx, &mut talk, &call).await.of("a slow call")?;
+        return is_silent_once_cancelled(&cx, &mut talk, &call).await.of("a slow call");
+    }
+    for ms in [300, 3_000, 20_000] {
+        if is_stopped(&cx, &mut talk, ms).await.of("a slow call")? {
+            break;
+        }
     }
     Ok(())
+}
+
+/// Nothing comes of a call of so many milliseconds that was cancelled, until another one of that length which was begun
+/// behind it has been answered. False if its own answer was there before the cancellation, which says nothing.
+async fn is_stopped(cx: &Cx, talk: &mut Talk, ms: u64) -> Verdict<bool> {
+    let begin = || cx.call("test_slow", json!({ "ms": ms }));
+    let call = begin();
+    talk.send(&call).await?;
+    let mut came = talk.ask(&cx.request("server/discover")).await?;
+    talk.leave(call.id()).await?;
+    came.extend(talk.ask(&cx.request("server/discover")).await?);
+    if came.iter().any(|came| came.answers(call.id())) {
+        return Ok(false);
+    }
+    let late = talk.ask(&begin()).await?;
+    let seen = late.iter().find(|came| came.answers(call.id()));
+    let seen = seen.map(|came| shown(&came.message));
+    let expected = "nothing of a call that was cancelled";
+    expect(seen.is_none(), expected, seen.unwrap_or_default())?;
+    Ok(true)
 }
 
 /// Nothing comes of a call that was cancelled once the server has answered what was sent after the cancellation; what
@@ -75,7 +103,7 @@ async fn is_silent_once_cancelled(cx: &Cx, talk: &mut Talk, call: &Message) -> V
     talk.leave(call.id()).await?;
     let is_of_call = |came: &Came| is_progress(came) || came.answers(call.id());
     talk.ask(&cx.request("server/discover")).await?;
-    let mut late = talk.within(SETTLE).await?;
+    let mut late = talk.settled().await?;
     late.retain(is_of_call);
     let seen = late.first().map(|came| shown(&came.message));
     expect(seen.is_none(), "nothing of a call that was cancelled", seen.unwrap_or_default())
@@ -94,7 +122,7 @@ async fn cancel_listen(cx: Cx) -> Verdict {
     if cx.tool("test_trigger_tool_change").is_ok() {
         late.extend(talk.ask(&cx.call("test_trigger_tool_change", json!({}))).await?);
     }
-    late.extend(talk.within(SETTLE).await?);
+    late.extend(talk.settled().await?);
     // One text has a result at the end of every subscription, another none for what was cancelled.
     let (results, others) = late
         .into_iter()
@@ -150,7 +178,7 @@ async fn race(cx: Cx) -> Verdict {
     talk.leave(call.id()).await?;
     talk.leave(call.id()).await?;
     came.extend(talk.ask(&cx.request("server/discover")).await?);
-    came.extend(talk.within(SETTLE).await?);
+    came.extend(talk.settled().await?);
     for id in ids {
         let answers = came.iter().filter(|came| came.answers(&id)).count();
         expect(answers < 2, format!("one response under the id {id}"), format!("{answers}"))?;
@@ -172,7 +200,7 @@ async fn is_passed_over(cx: &Cx, talk: &mut Talk, all: &[Message]) -> Verdict {
         let expected = format!("nothing in answer to {}", shown(&Value::from(notification.text())));
         expect(came.is_empty(), expected, seen)?;
     }
-    let late = talk.within(SETTLE).await?;
+    let late = talk.settled().await?;
     let seen = late.first().map(|came| shown(&came.message)).unwrap_or_default();
     expect(late.is_empty(), "nothing in answer to a notification", seen)
 }

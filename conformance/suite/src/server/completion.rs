@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::callable::name;
-use super::lists::{INVALID, UNKNOWN_METHOD, undeclared, wrong};
+use super::lists::{INVALID, undeclared, wrong};
 use super::prompts::prompt;
-use super::{Cx, Session};
+use super::{Cx, INTERNAL, Session};
 use crate::check::{Check, server_check};
 use crate::verdict::{Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
@@ -18,13 +18,13 @@ pub(super) const CHECKS: &[Check] = &[
     server_check!("server-completion-missing-argument", Both, missing_argument),
     server_check!("server-completion-validates", Both, validates),
     server_check!("server-completion-limit", Both, limit),
+    server_check!("server-completion-internal-error", Both, internal_error),
 ];
 
 async fn declared(cx: Cx) -> Verdict {
     let declared = at(&cx.offer().discover, "/capabilities/completions");
     let reply = cx.ask(&good(&cx)).await?;
-    let is_unknown = *at(reply.response()?, "/error/code") == UNKNOWN_METHOD;
-    if is_unknown && declared.is_null() {
+    if reply.error().is_ok() && declared.is_null() {
         return Err(Stop::skip("the server completes nothing"));
     }
     expect(declared.is_object(), "the capability completions, since it answers", reply.told())
@@ -107,6 +107,16 @@ async fn limit(cx: Cx) -> Verdict {
     if seen { Ok(()) } else { Err(Stop::skip("nothing was completed")) }
 }
 
+async fn internal_error(cx: Cx) -> Verdict {
+    cx.needs("/completions")?;
+    if at(prompt(&cx, FAILING)?, "/arguments/0/name") != "item" {
+        return Err(Stop::skip(format!("{FAILING} has no argument \"item\"")));
+    }
+    let argument = json!({ "name": "item", "value": "" });
+    let reply = ask(&cx, &mut cx.session(), FAILING, argument).await?;
+    reply.has_code(INTERNAL).map(drop)
+}
+
 async fn ask(cx: &Cx, session: &mut Session, prompt: &str, argument: Value) -> Verdict<Reply> {
     let reference = json!({ "type": "ref/prompt", "name": prompt });
     session.ask(&complete(cx, reference, argument)).await
@@ -163,3 +173,4 @@ fn complete(cx: &Cx, reference: Value, argument: Value) -> Message {
 }
 
 const FIXTURE: &str = "test_prompt_with_completions";
+const FAILING: &str = "test_failing_prompt";

@@ -94,8 +94,8 @@ impl List {
 /// What answers at all is declared.
 pub(crate) async fn declared(cx: &Cx, list: List) -> Verdict {
     let reply = cx.ask(&cx.request(list.method)).await?;
-    let is_unknown = at(reply.response()?, "/error/code") == UNKNOWN_METHOD;
-    if is_unknown && !list.is_declared(cx) {
+    // An error of whatever kind is no support.
+    if reply.error().is_ok() && !list.is_declared(cx) {
         return Err(Stop::skip(format!("the server has no {}", list.capability)));
     }
     let expected = format!("the capability {}, since {} is answered", list.capability, list.method);

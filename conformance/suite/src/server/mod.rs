@@ -53,6 +53,7 @@ pub(crate) const AREAS: &[&[Check]] = &[
     listen::begin::CHECKS,
     listen::filter::CHECKS,
     listen::end::CHECKS,
+    listen::updates::CHECKS,
     stdio::CHECKS,
     meta::capability::CHECKS,
     meta::required::CHECKS,

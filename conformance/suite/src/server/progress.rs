@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::Cx;
-use super::raw::SETTLE;
 use super::talk::{Came, Talk};
 use crate::check::{Check, server_check};
 use crate::verdict::{Of as _, Stop, Verdict, expect};
@@ -93,7 +92,7 @@ async fn token_echo(cx: Cx) -> Verdict {
 async fn without_token(cx: Cx) -> Verdict {
     let mut talk = Talk::open(&cx)?;
     let mut came = talk.ask(&reporting(&cx)?).await?;
-    came.extend(talk.within(SETTLE).await?);
+    came.extend(talk.settled().await?);
     let seen = came.iter().find(|came| is_progress(came)).map(|came| shown(&came.message));
     expect(seen.is_none(), "no progress without a token", seen.unwrap_or_default())
 }
@@ -118,7 +117,7 @@ async fn stops(cx: Cx) -> Verdict {
     let mut talk = Talk::open(&cx)?;
     talk.ask(&reporting(&cx)?.meta("progressToken", "p")).await?;
     let mut late = talk.ask(&cx.request("server/discover")).await?;
-    late.extend(talk.within(SETTLE).await?);
+    late.extend(talk.settled().await?);
     let seen = late.iter().find(|came| is_progress(came)).map(|came| shown(&came.message));
     expect(seen.is_none(), "no progress behind the response", seen.unwrap_or_default())
 }

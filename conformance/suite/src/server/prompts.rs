@@ -165,9 +165,14 @@ async fn hostile_arguments(cx: Cx) -> Verdict {
         };
         expect(roles(&reply) == plain, format!("messages of {plain:?}"), reply.told())?;
         let messages = at(result, "/messages").as_array().into_iter().flatten();
-        let mut texts = messages.filter_map(|message| at(message, "/content/text").as_str());
-        let is_literal = texts.any(|text| text.contains(value));
-        expect(is_literal, format!("a text that has {value:?} as it was given"), reply.told())?;
+        let texts = messages.filter_map(|message| at(message, "/content/text").as_str());
+        let text = texts.collect::<String>();
+        let is_evaluated = value.contains("7*7") && text.contains("49");
+        expect(!is_evaluated, format!("{value:?} not evaluated"), reply.told())?;
+        // Something of it may be escaped or left out on purpose.
+        let is_literal = text.contains(value);
+        let expected = format!("a text that has {value:?} as it was given");
+        cx.warnings.unless(is_literal, expected, reply.told());
     }
     session.oversized(&with(&"a".repeat(1 << 20))).await.map(drop)
 }

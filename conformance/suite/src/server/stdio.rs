@@ -10,7 +10,7 @@ use super::Cx;
 use super::cancel::slow;
 use super::listen::{asked, listen};
 use super::progress::reporting;
-use super::raw::{SETTLE, raw};
+use super::raw::{has_no_id, raw};
 use super::talk::Talk;
 use crate::check::{Check, server_check};
 use crate::verdict::{Of as _, Stop, Verdict, expect};
@@ -117,7 +117,7 @@ async fn out_of_order(cx: Cx) -> Verdict {
         was_first |= answered.id() == call.id() && left.len() == others.len();
     }
     cx.warnings.unless(!was_first, "others do not wait for a slow call", "they all did");
-    let late = talk.within(SETTLE).await?;
+    let late = talk.settled().await?;
     let again = late.iter().find(|came| came.message.get("id").is_some());
     let seen = again.map(|came| shown(&came.message)).unwrap_or_default();
     expect(again.is_none(), "one answer for each id", seen)
@@ -141,11 +141,19 @@ async fn refuses_response(cx: Cx) -> Verdict {
         json!({ "jsonrpc": "2.0", "id": "never used", "result": { "resultType": "complete" } }),
     ];
     for response in responses {
-        let reply = raw(&cx, &cx.request("server/discover"), response.to_string()).await?;
+        // Clients must not send these; what becomes of them is open.
+        let reply = match raw(&cx, &cx.request("server/discover"), response.to_string()).await {
+            Ok(reply) => reply,
+            Err(Stop::Fail { expected, seen }) => {
+                cx.warnings.unless(false, expected, seen);
+                continue;
+            }
+            Err(skip) => return Err(skip),
+        };
         let is_quiet = reply
             .messages
             .iter()
-            .all(|message| message.get("error").is_some() && message.get("id").is_none());
+            .all(|message| message.get("error").is_some() && has_no_id(&cx, message));
         let expected = format!("nothing, or an error without id, in answer to {response}");
         expect(is_quiet, expected, reply.told())?;
     }
@@ -260,4 +268,4 @@ async fn ends_while(cx: &Cx, request: &Message) -> Verdict {
 }
 
 /// How long a server may go on for what is under way.
-const BUSY: Duration = Duration::from_secs(10);
+const BUSY: Duration = Duration::from_secs(20);

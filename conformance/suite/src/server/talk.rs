@@ -1,13 +1,13 @@
 //! `Talk`: several exchanges at once. `Lane`: one after the other on the same connection.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Cx;
+use super::progress::reporting;
+use super::raw::SETTLE;
 use crate::verdict::{Of as _, Stop, Verdict};
 use crate::wire::http::Connection;
 use crate::wire::json::{at, shown};
@@ -19,6 +19,8 @@ use crate::wire::{Message, Noted, Reply};
 pub(super) struct Talk {
     cx: Cx,
     way: Way,
+    /// The ids of the requests that were answered on streams that have not ended yet.
+    ending: Vec<Value>,
 }
 
 enum Way {
@@ -36,6 +38,7 @@ struct Sides {
 pub(super) struct Came {
     /// The id of the request on whose stream it came; null over stdio, where they share one.
     pub(super) on: Value,
+    /// Null at the end of the stream.
     pub(super) message: Value,
 }
 
@@ -65,7 +68,7 @@ impl Talk {
         } else {
             Way::Lines(Box::new(cx.process()?))
         };
-        Ok(Self { cx: cx.clone(), way })
+        Ok(Self { cx: cx.clone(), way, ending: Vec::new() })
     }
 
     /// Sends a request, and waits for nothing.
@@ -87,6 +90,7 @@ impl Talk {
             Way::Http { left, .. } => {
                 left.iter().filter(|(of, _)| of == id).for_each(|(_, task)| task.abort());
                 left.retain(|(of, _)| of != id);
+                self.ending.retain(|of| of != id);
                 Ok(())
             }
         }
@@ -94,6 +98,30 @@ impl Talk {
 
     /// The next message on any stream.
     pub(super) async fn next(&mut self) -> Verdict<Came> {
+        loop {
+            if let Some(came) = self.message_or_end().await? {
+                return Ok(came);
+            }
+        }
+    }
+
+    /// The next message, or nothing at the end of a stream.
+    async fn message_or_end(&mut self) -> Verdict<Option<Came>> {
+        let came = self.read().await?;
+        if came.on.is_null() {
+            return Ok(Some(came));
+        }
+        if came.message.is_null() {
+            self.ending.retain(|id| *id != came.on);
+            return Ok(None);
+        }
+        if came.answers(&came.on) {
+            self.ending.push(came.on.clone());
+        }
+        Ok(Some(came))
+    }
+
+    async fn read(&mut self) -> Verdict<Came> {
         match &mut self.way {
             Way::Lines(process) => {
                 let message = process.next().await?;
@@ -139,13 +167,20 @@ impl Talk {
         self.response(message.id()).await
     }
 
-    /// The messages that arrive within `time`.
-    pub(super) async fn within(&mut self, time: Duration) -> Verdict<Vec<Came>> {
-        let end = Instant::now() + time;
-        let mut all = Vec::new();
+    /// What comes until the server has had time for all that it was asked for: it has answered one request more, which takes
+    /// it a moment, the streams that were answered have ended, and `SETTLE` is over.
+    pub(super) async fn settled(&mut self) -> Verdict<Vec<Came>> {
+        let end = Instant::now() + SETTLE;
+        let last = reporting(&self.cx).unwrap_or_else(|_| self.cx.request("server/discover"));
+        let mut all = self.ask(&last).await?;
+        while !self.ending.is_empty() {
+            let Ok(came) = self.message_or_end().await else { break };
+            all.extend(came);
+        }
         while let Ok(next) = timeout_at(end, self.next()).await {
             all.push(next?);
         }
+        all.retain(|came| came.on != *last.id() && !came.answers(last.id()));
         Ok(all)
     }
 
@@ -176,9 +211,10 @@ async fn carry(cx: Cx, message: Message, to: mpsc::UnboundedSender<Verdict<Came>
         }
         Ok(())
     };
-    if let Err(stop) = passed.await {
-        let _ = to.send(Err(stop));
-    }
+    let _ = match passed.await {
+        Ok(()) => to.send(Ok(Came { on, message: Value::Null })),
+        Err(stop) => to.send(Err(stop)),
+    };
 }
 
 /// A cancellation of the request with this id.

@@ -32,7 +32,12 @@ const KEPT: usize = 20_000;
 const BYTES: usize = 32 * 1024 * 1024;
 
 impl Record {
+    /// Notes a message, unless it answers `initialize`: what a server says to clients of earlier revisions, where it
+    /// has some, is not judged by this one.
     pub(crate) fn add(&self, noted: Noted) {
+        if noted.message.pointer("/result/protocolVersion").is_some() {
+            return;
+        }
         let length = noted.message.to_string().len();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.all.len() < KEPT && kept.bytes + length <= BYTES {

@@ -18,7 +18,7 @@ fn server(what: &str, options: &[&str], args: &[&str], fine: &[&str]) {
     let stop = server.stop();
     let common = ["server", "--url", &server.url, "--stop", &stop];
     let fine = [FINE, fine].concat();
-    finds_nothing(what, &[&common, args].concat(), &fine, &[]);
+    finds_nothing(what, &[&common, args].concat(), &fine);
 }
 
 /// Who asks for no token knows no users.
@@ -64,20 +64,20 @@ fn server_protected() {
 #[test]
 fn server_stdio() {
     let command = format!("'{}' --stdio --page-size 5", example("our-server").display());
-    finds_nothing("our server, stdio", &["server", "--command", &command], FINE, &[]);
+    finds_nothing("our server, stdio", &["server", "--command", &command], FINE);
 }
 
 #[test]
 fn client_http() {
     let command = format!("'{}'", example("our-client").display());
-    finds_nothing("our client, HTTP", &["client", "--command", &command], FINE_OF_CLIENTS, &[]);
+    finds_nothing("our client, HTTP", &["client", "--command", &command], FINE_OF_CLIENTS);
 }
 
 #[test]
 fn client_stdio() {
     let command = format!("'{}'", example("our-client").display());
     let args = ["client", "--stdio", "--command", &command];
-    finds_nothing("our client, stdio", &args, FINE_OF_CLIENTS, &[PROBE]);
+    finds_nothing("our client, stdio", &args, FINE_OF_CLIENTS);
 }
 
 /// What our client does not do.
@@ -87,6 +87,3 @@ const FINE_OF_CLIENTS: &[&str] = &[
     "the client does not declare extensions",
     "the client speaks no earlier revision",
 ];
-
-/// Our client asks at once for what its user wants, and leaves it to them whether it discovers before.
-const PROBE: &str = "client-stdio-discover-first";

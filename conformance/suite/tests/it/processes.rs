@@ -79,7 +79,9 @@ impl Life {
     /// A command that holds it, and leaves somebody behind that no polite signal ends.
     fn held(&self, command: &str) -> String {
         let path = self.0.display();
-        format!("exec 9>'{path}'; echo >&9; (trap '' TERM INT HUP; exec sleep 1000) & {command}")
+        format!(
+            "exec 9>'{path}'; echo >&9; (trap '' TERM INT HUP; exec sleep 1000) >/dev/null 2>&1 & {command}"
+        )
     }
 
     /// Starts the suite, and waits for what it starts; then does something to it, and waits for all to end.

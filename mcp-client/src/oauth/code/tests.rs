@@ -17,6 +17,7 @@ use crate::oauth::form;
 use crate::oauth::grant::Registry;
 use crate::oauth::http::Fetcher;
 use crate::oauth::identity::ClientMetadata;
+use crate::oauth::parameters::Parameters;
 use crate::oauth::policy::Policy;
 
 const SERVER: &str = "https://mcp.example/mcp";
@@ -186,7 +187,13 @@ impl Registry for Memory {
 
 fn grant(user: &Arc<User>, identity: Identity) -> AuthorizationCode {
     let handler: Arc<dyn RedirectHandler> = Arc::clone(user) as Arc<dyn RedirectHandler>;
-    AuthorizationCode { handler, identity, choose: None, binds: false }
+    AuthorizationCode {
+        handler,
+        identity,
+        choose: None,
+        binds: false,
+        parameters: Parameters::default(),
+    }
 }
 
 fn dynamic() -> Identity {

@@ -33,7 +33,7 @@ pub struct Pending {
 
 impl Pending {
     pub(super) fn start(start: Start<'_>) -> Result<Self, OAuthError> {
-        let Start { page, redirect_uri, says_iss, terms } = start;
+        let Start { page, redirect_uri, says_iss, parameters, terms } = start;
         let (state, verifier) = (random()?, random()?);
         let challenge = challenge(&verifier);
         let thumbprint = terms.binding.as_ref().map(|binding| binding.key.thumbprint());
@@ -52,10 +52,11 @@ impl Pending {
         if let Some(thumbprint) = &thumbprint {
             params.push(("dpop_jkt", thumbprint));
         }
-        if Scopes::parse(&terms.requested).contains(OFFLINE) {
+        if Scopes::parse(&terms.requested).contains(OFFLINE) && !parameters.has("prompt") {
             // Without it the scope has to be passed over. OpenID Connect Core 1.0, section 11.
             params.push(("prompt", "consent"));
         }
+        params.extend(parameters.iter());
         let url = form::with_params(page, params);
         Ok(Self {
             url: AuthorizationUrl::new(url, state),

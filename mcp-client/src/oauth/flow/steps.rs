@@ -11,6 +11,7 @@ use crate::oauth::dpop::{self, Binding, ProofKey};
 use crate::oauth::error::{Kind, OAuthError};
 use crate::oauth::http::Fetcher;
 use crate::oauth::identity::Identity;
+use crate::oauth::parameters::Parameters;
 use crate::oauth::registration::{Registration, Request, Way};
 use crate::oauth::scopes::{OFFLINE, challenged, select};
 use crate::oauth::terms::Terms;
@@ -145,7 +146,8 @@ impl Identified {
             return Err(OAuthError::new(Kind::Registration, text));
         }
         self.check_key(&registration)?;
-        Ok(Registered { issuer: self, registration, binds: false })
+        let parameters = Parameters::default();
+        Ok(Registered { issuer: self, registration, binds: false, parameters })
     }
 
     fn check_key(&self, registration: &Registration) -> Result<(), OAuthError> {
@@ -202,6 +204,7 @@ pub struct Registered {
     registration: Registration,
     /// The application wants tokens that are bound to a key.
     binds: bool,
+    parameters: Parameters,
 }
 
 impl Registered {
@@ -210,6 +213,24 @@ impl Registered {
     #[must_use]
     pub fn bind(self) -> Self {
         Self { binds: true, ..self }
+    }
+
+    /// Adds a parameter to the page where users sign in; see
+    /// [`OAuth::authorization_parameter`](crate::oauth::OAuth::authorization_parameter).
+    ///
+    /// # Errors
+    /// When it has no name, or is one that the flow itself consists of, such as `scope`.
+    pub fn authorization_parameter(
+        mut self,
+        name: impl Into<String>,
+        value: impl Into<String>,
+    ) -> Result<Self, OAuthError> {
+        self.parameters.set(name.into(), value.into())?;
+        Ok(self)
+    }
+
+    pub(crate) fn with_parameters(self, parameters: Parameters) -> Self {
+        Self { parameters, ..self }
     }
 
     /// The identity, to be kept for the next time.
@@ -237,7 +258,7 @@ impl Registered {
             .endpoint("authorization_endpoint", metadata.authorization_endpoint.as_deref())?;
         let terms = self.terms(&self.issuer.scopes(wanted))?;
         let says_iss = metadata.authorization_response_iss_parameter_supported;
-        Pending::start(Start { page, redirect_uri, says_iss, terms })
+        Pending::start(Start { page, redirect_uri, says_iss, parameters: &self.parameters, terms })
     }
 
     /// What is asked for where a server needs what these scopes are for, and nobody signs in: there is nobody who could
@@ -299,6 +320,7 @@ pub(super) struct Start<'a> {
     pub(super) page: &'a str,
     pub(super) redirect_uri: &'a str,
     pub(super) says_iss: bool,
+    pub(super) parameters: &'a Parameters,
     pub(super) terms: Terms,
 }
 

@@ -9,7 +9,7 @@ use super::trail::Trail;
 use super::visit::Place;
 use super::world::{World, signs_in};
 use crate::check::{Check, client_check};
-use crate::verdict::{Verdict, expect};
+use crate::verdict::{Stop, Verdict, expect};
 
 pub(in super::super) const CHECKS: &[Check] = &[
     client_check!("client-auth-resource", Http, resource),
@@ -49,7 +49,12 @@ async fn verbatim(cx: Cx) -> Verdict {
         let trail = World::new().resource(json!({ "resource": resource })).play(&cx).await?;
         trail.came_to(Place::Resource, "a challenge")?;
         trail.ended(&format!("the resource {resource}"))?;
-        names(&trail, resource)?;
+        // A slash at the end may be held to mean nothing.
+        let bare = resource.strip_suffix('/').unwrap_or(resource);
+        if let Err(Stop::Fail { expected, seen }) = names(&trail, resource) {
+            names(&trail, bare)?;
+            cx.warnings.unless(false, expected, seen);
+        }
     }
     Ok(())
 }

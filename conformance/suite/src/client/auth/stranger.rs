@@ -49,6 +49,7 @@ impl Stranger {
             witness: Arc::clone(&witness),
             log: cx.log.clone(),
             origin: origin.clone(),
+            patience: cx.patience,
         };
         let serving = tokio::spawn(serving.accept(listener, true));
         Ok(Self { origin, witness, serving })

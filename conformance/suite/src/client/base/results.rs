@@ -160,6 +160,7 @@ async fn icon_fetch_guards(cx: Cx) -> Verdict {
     played.result(2)?;
     trap.is_untouched("another origin").await?;
     for seen in played.requests.iter().filter(|seen| seen.target().ends_with(".png")) {
+        cx.warnings.unless(false, "no icon from an address that is not https", seen.target());
         let secret = seen.header("Authorization").or_else(|| seen.header("Cookie"));
         expect(secret.is_none(), "no credentials for an icon", secret.unwrap_or_default())?;
     }

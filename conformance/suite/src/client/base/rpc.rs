@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::super::answer::Part;
+use super::super::answer::{Part, listening_until};
 use super::super::asking::call;
 use super::super::schema::everything;
 use super::super::script::{
@@ -74,25 +74,31 @@ async fn request_id(cx: Cx) -> Verdict {
     Ok(())
 }
 
-/// Calls three tools at once, and holds their answers back until all of them were called.
+/// Calls three tools at once, and holds their answers back until all of them were called. A subscription that is opened
+/// before them hears of it then.
 pub(in super::super) async fn at_once(cx: &Cx) -> Verdict<Played> {
     let held = [(); 3].map(|()| Arc::new(Notify::new()));
+    let is_called = Arc::new(Notify::new());
     let part = move |seen: &Seen| match (seen.method(), held.get(seen.turn)) {
         ("tools/call", Some(told)) => {
             if seen.turn + 1 == held.len() {
-                held.iter().for_each(|told| told.notify_one());
+                held.iter().chain([&is_called]).for_each(|told| told.notify_one());
             }
             Answer::stream([Part::Until(Arc::clone(told)), Part::Message(right(seen))])
+        }
+        ("subscriptions/listen", _) => {
+            let changed = notification("notifications/tools/list_changed", json!({}));
+            listening_until(seen, Arc::clone(&is_called), changed)
         }
         _ => good(seen),
     };
     let listen = json!({
         "do": "subscriptions/listen", "params": { "notifications": { "toolsListChanged": true } },
-        "ms": 500, "beside": true,
+        "events": 1, "ms": 2_000, "beside": true,
     });
     let call = |name: &str| {
         json!({
-            "do": "tools/call", "params": { "name": name }, "progress": true, "timeout_ms": 3_000,
+            "do": "tools/call", "params": { "name": name }, "progress": true, "timeout_ms": 20_000,
             "beside": true,
         })
     };
@@ -124,7 +130,7 @@ async fn hostile_response(cx: Cx) -> Verdict {
     };
     let step = |case: &str| {
         let is_long = HOSTILE.iter().any(|(it, outcome)| *it == case && outcome.takes_long());
-        let time = if is_long { 3_000 } else { 500 };
+        let time = if is_long { 1_500 } else { 300 };
         json!({ "do": "tools/list", "params": { "cursor": case }, "timeout_ms": time })
     };
     let tried = try_steps(&cx, &cases, step, part).await?;
@@ -263,8 +269,12 @@ async fn notification_tolerated(cx: Cx) -> Verdict {
 async fn notification_shape(cx: Cx) -> Verdict {
     let played = everything(&cx).await?;
     played.first("tools/call")?;
-    for seen in played.requests.iter().filter(|seen| seen.message.get("id").is_none()) {
+    let is_notification = |seen: &&Seen| {
+        seen.message.get("id").is_none() || seen.method().starts_with("notifications/")
+    };
+    for seen in played.requests.iter().filter(is_notification) {
         let told = shown(&seen.message);
+        expect(seen.message.get("id").is_none(), "a notification without id", &told)?;
         expect(!seen.method().is_empty(), "a method in what has no id", &told)?;
         expect(seen.method() != "notifications/initialized", "nothing to initialize", &told)?;
         let is_needless = cx.is_http() && seen.method() == "notifications/cancelled";
@@ -294,7 +304,7 @@ async fn utf8_split(cx: Cx) -> Verdict {
     let cases = ["single bytes", "bytes that are no UTF-8"];
     // In lines nobody can tell what bytes that are no UTF-8 belong to.
     let step = |case: &str| {
-        let time = if case == cases[0] { 15_000 } else { 500 };
+        let time = if case == cases[0] { 60_000 } else { 500 };
         json!({ "do": "tools/list", "params": { "cursor": case }, "timeout_ms": time })
     };
     let tried = try_steps(&cx, &cases, step, |seen| {
@@ -318,5 +328,12 @@ async fn utf8_split(cx: Cx) -> Verdict {
     let result = tried.result(cases[0])?;
     let described = at(result, "/tools/0/description");
     expect(described == FOREIGN, format!("the description {FOREIGN}"), shown(described))?;
-    tried.goes_on_or_warns(&cx)
+    match tried.goes_on_or_warns(&cx) {
+        // No server may send that; what a client makes of a line of it is open.
+        Err(Stop::Fail { expected, seen }) if !cx.is_http() => {
+            cx.warnings.unless(false, expected, seen);
+            Ok(())
+        }
+        judged => judged,
+    }
 }

@@ -7,11 +7,12 @@ use super::super::script::{right, try_steps};
 use super::super::trap::Trap;
 use super::super::{Answer, Cx, Seen, good, result_of};
 use crate::check::{Check, client_check};
-use crate::verdict::{Verdict, expect};
+use crate::verdict::{Stop, Verdict, expect};
 use crate::wire::json::{at, shown};
 
 pub(in super::super) const CHECKS: &[Check] = &[
     client_check!("client-schema-unknown-dialect", Both, unknown_dialect),
+    client_check!("client-schema-unresolved-ref", Both, unresolved_ref),
     client_check!("client-schema-preserved", Both, preserved),
     client_check!("client-schema-hostile", Both, hostile).alone(),
 ];
@@ -21,7 +22,9 @@ async fn unknown_dialect(cx: Cx) -> Verdict {
     let mut odd = tool("odd", json!({ "a": { "type": "string" } }));
     odd["inputSchema"]["$schema"] = trap.url("/dialect").into();
     odd["outputSchema"] = odd["inputSchema"].clone();
-    let tools = json!([tool("echo", json!({})), odd]);
+    let output = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
+    let wrong = with(Some(tool("wrong", json!({}))), json!({ "outputSchema": output }));
+    let tools = json!([tool("echo", json!({})), odd, wrong]);
     let part = move |seen: &Seen| match seen.method() {
         "tools/list" => Answer::result(seen, with(result_of(seen), json!({ "tools": tools }))),
         "tools/call" => {
@@ -30,13 +33,43 @@ async fn unknown_dialect(cx: Cx) -> Verdict {
         }
         _ => good(seen),
     };
-    let played = cx.play(json!([{ "do": "tools/list" }, call("echo"), call("odd")]), part).await?;
+    let steps = json!([{ "do": "tools/list" }, call("echo"), call("odd"), call("wrong")]);
+    let played = cx.play(steps, part).await?;
     played.result(0)?;
     played.result(1)?;
-    // Nobody can say whether its arguments and its result are right.
-    played.step(2)?;
+    // Who holds results against their schemas cannot say whether that of the odd tool is right.
+    if played.result(3).is_err() {
+        played.error(2)?;
+    }
     played.ended_well()?;
     trap.is_untouched("the unknown dialect").await
+}
+
+/// Where nobody fetches what a `$ref` names, nobody knows what it asks for.
+async fn unresolved_ref(cx: Cx) -> Verdict {
+    let trap = Trap::set().await?;
+    let promising = |name: &str, of: Value| {
+        let output = json!({ "type": "object", "properties": { "a": of }, "required": ["a"] });
+        with(Some(tool(name, json!({}))), json!({ "outputSchema": output }))
+    };
+    let tools = json!([
+        promising("wrong", json!({ "type": "integer" })),
+        promising("unresolved", json!({ "$ref": trap.url("/a.json") })),
+    ]);
+    let part = move |seen: &Seen| match seen.method() {
+        "tools/list" => Answer::result(seen, with(result_of(seen), json!({ "tools": tools }))),
+        "tools/call" => {
+            let members = json!({ "structuredContent": { "a": "x" } });
+            Answer::result(seen, with(result_of(seen), members))
+        }
+        _ => good(seen),
+    };
+    let steps = json!([{ "do": "tools/list" }, call("wrong"), call("unresolved")]);
+    let played = cx.play(steps, part).await?;
+    if played.result(1).is_ok() {
+        return Err(Stop::skip("the client does not hold results against their schemas"));
+    }
+    played.error(2).map(drop)
 }
 
 async fn preserved(cx: Cx) -> Verdict {
@@ -87,7 +120,8 @@ async fn hostile(cx: Cx) -> Verdict {
     let cases = cases.iter().map(|case| &**case).collect::<Vec<_>>();
     let step = |case: &str| {
         if case.starts_with("list ") {
-            return json!({ "do": "tools/list", "params": { "cursor": case } });
+            // In lines nobody can tell what belongs to a message that is not taken.
+            return json!({ "do": "tools/list", "params": { "cursor": case }, "timeout_ms": 2_000 });
         }
         json!({ "do": "tools/call", "params": { "name": case, "arguments": { "a": AS } } })
     };

@@ -117,7 +117,9 @@ async fn wrong_answer(cx: Cx) -> Verdict {
     }
     for (case, taken) in [("page", page_taken), ("JSON", json_taken), ("500", error_taken)] {
         let taken = taken.load(Ordering::SeqCst);
-        expect(!taken, format!("an endless {case} given up"), "half a gigabyte of it read")?;
+        // No sentence limits what is read.
+        let expected = format!("an endless {case} given up");
+        cx.warnings.unless(!taken, expected, "half a gigabyte of it read");
     }
     tried.goes_on()
 }

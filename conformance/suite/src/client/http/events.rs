@@ -79,7 +79,7 @@ async fn comments(cx: Cx) -> Verdict {
     let cases = ["many comments", "comments within an event", "comments alone for a while"];
     let step = |case: &str| {
         let mut step = call(case);
-        step["timeout_ms"] = 20_000.into();
+        step["timeout_ms"] = 60_000.into();
         step
     };
     let tried = try_steps(&cx, &cases, step, |seen| {
@@ -95,7 +95,7 @@ async fn comments(cx: Cx) -> Verdict {
             }
             "comments alone for a while" => {
                 let ping =
-                    [Part::Raw(b": ping\n\n".to_vec()), Part::Pause(Duration::from_millis(300))];
+                    [Part::Raw(b": ping\n\n".to_vec()), Part::Pause(Duration::from_millis(100))];
                 let pings = ping.into_iter().cycle().take(20);
                 Answer::stream(pings.chain([Part::Raw(event.into_bytes())]))
             }
@@ -140,14 +140,20 @@ async fn large(cx: Cx) -> Verdict {
         Answer::messages([message])
     });
     let tried = tried.await?;
-    let result = tried.result("1 MiB")?;
-    let length = at(result, "/tools/0/description").as_str().map_or(0, str::len);
-    expect(length == MIB, "a description of 1 MiB", format!("{length} bytes"))?;
+    // A client may have a limit; what it takes is whole.
+    let one = tried.told("1 MiB")?;
+    cx.warnings.unless(one.get("result").is_some(), "a list of 1 MiB", shown(one));
+    let length = at(one, "/result/tools/0/description").as_str().map_or(0, str::len);
+    expect(
+        one.get("error").is_some() || length == MIB,
+        "a description of 1 MiB",
+        format!("{length} bytes"),
+    )?;
     let ten = tried.told("10 MiB")?;
     cx.warnings.unless(ten.get("result").is_some(), "a list of 10 MiB", shown(ten));
     tried.error("no end")?;
     let taken = taken.load(Ordering::SeqCst);
-    expect(!taken, "a line without end given up", "half a gigabyte of it read")?;
+    cx.warnings.unless(!taken, "a line without end given up", "half a gigabyte of it read");
     tried.goes_on()
 }
 
@@ -166,7 +172,7 @@ async fn lost_response(cx: Cx) -> Verdict {
     // A client that waits for more is not saved by its timeout.
     let step = |case: &str| {
         let mut step = call(case);
-        step["timeout_ms"] = 60_000.into();
+        step["timeout_ms"] = 600_000.into();
         step["progress"] = true.into();
         step
     };

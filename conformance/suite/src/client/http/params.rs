@@ -58,6 +58,10 @@ fn has_headers(seen: &Seen, right: &[(&str, &str)]) -> Verdict {
         .map(|(name, value)| (format!("{PREFIX}{}", name.to_ascii_lowercase()), *value))
         .collect::<Vec<_>>();
     expected.sort();
+    // A text of no length may be sent as it is, or encoded as what a field without a value could get lost for.
+    for (_, value) in all.iter_mut().filter(|(_, value)| *value == "=?base64??=") {
+        *value = "";
+    }
     let arguments = shown(seen.param("arguments"));
     expect(all == expected, format!("{expected:?} for {arguments}"), format!("{all:?}"))
 }

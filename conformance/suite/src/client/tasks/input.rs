@@ -102,7 +102,8 @@ async fn input_once(cx: Cx) -> Verdict {
     }
     for key in ["name", "more"] {
         let answers = played.answers(key).count();
-        expect(answers == 1, format!("one answer to {key}"), answers.to_string())?;
+        expect(answers > 0, format!("an answer to {key}"), "none")?;
+        cx.warnings.unless(answers == 1, format!("one answer to {key}"), answers.to_string());
     }
     got_the_end(&played, 0)
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 use super::alive;
@@ -30,9 +31,13 @@ fn reporting(cx: &Cx) -> Verdict<Message> {
 
 async fn disconnects(cx: Cx) -> Verdict {
     let message = reporting(&cx)?;
+    let mut tasks = JoinSet::new();
     for _ in 0..50 {
-        let mut open = cx.open(&message).await?;
-        open.next().await?;
+        let (cx, message) = (cx.clone(), message.clone());
+        tasks.spawn(async move { cx.open(&message).await?.next().await });
+    }
+    while let Some(left) = tasks.join_next().await {
+        left.map_err(|error| Stop::lost(error.to_string()))??;
     }
     alive(&cx).await?;
     let post = cx.post(&message)?.encode();
@@ -64,7 +69,7 @@ async fn stops(cx: Cx) -> Verdict {
     for tool in ["test_slow", "test_slow_running"] {
         cx.tool(tool)?;
     }
-    let call = cx.call("test_slow", json!({ "ms": 60_000 })).meta("progressToken", "slow");
+    let call = cx.call("test_slow", json!({ "ms": 600_000 })).meta("progressToken", "slow");
     let post = cx.post(&call)?;
     let patience = cx.patience;
     // Its answer may begin at its end alone, so that whoever waits for the head would wait for all of it.

@@ -71,6 +71,10 @@ async fn content_types(cx: Cx) -> Verdict {
 
 /// It is refused, or served with a warning.
 pub(super) fn refused_or_warned(cx: &Cx, reply: &Reply, expected: &str) -> Verdict {
+    if served(reply).is_err() && matches!(reply.status(), Some(500..)) {
+        cx.warnings.unless(false, "a status of 4xx", reply.told());
+        return Ok(());
+    }
     if served(reply).is_err() {
         return refused(reply);
     }

@@ -176,7 +176,7 @@ async fn endless(cx: &Cx, post: &Post) -> Verdict {
     let chunk = [format!("{MIB:x}\r\n").as_bytes(), &vec![b' '; MIB], b"\r\n"].concat();
     // One that reads slowly is not waited for.
     let _ = timeout(cx.patience, connection.pour(&chunk, 512)).await;
-    if let Some(reply) = said(&mut connection, SETTLE).await {
+    if let Some(reply) = said(&mut connection, cx.patience).await {
         expect(is_refusal(&reply), "a refusal", reply.told())?;
     } else {
         let is_closed = connection.is_closed().await;

@@ -152,8 +152,14 @@ async fn all_replies(cx: &Cx, bytes: &[u8]) -> Verdict<Vec<Reply>> {
         let patience = if all.is_empty() { cx.patience } else { SETTLE };
         match timeout(patience, Reply::read(&mut connection)).await {
             Ok(Ok(reply)) => {
-                let is_right = matches!(reply.status(), Some(200 | 400..=499 | 501 | 505));
-                expect(is_right, "400, 501 or a result", reply.told())?;
+                let is_refused = matches!(reply.status(), Some(400..=599));
+                expect(
+                    is_refused || reply.status() == Some(200),
+                    "a refusal or a result",
+                    reply.told(),
+                )?;
+                let is_best = matches!(reply.status(), Some(200 | 400..=499 | 501 | 505));
+                cx.warnings.unless(is_best, "400, 501 or a result", reply.told());
                 all.push(reply);
             }
             Err(_) if all.is_empty() => return Err(Stop::silent(cx.patience)),

@@ -107,7 +107,7 @@ async fn ends(cx: Cx) -> Verdict {
             break;
         }
     }
-    match timeout(Duration::from_secs(1), open.next()).await {
+    match timeout(cx.patience, open.next()).await {
         Ok(Ok(None)) => Ok(()),
         Ok(Ok(Some(more))) => {
             let is_response = more.get("method").is_none();
@@ -116,25 +116,29 @@ async fn ends(cx: Cx) -> Verdict {
             expect(!is_response, expected, shown(&more))
         }
         Ok(Err(stop)) => Err(stop).of("a proper end of the stream"),
-        Err(_) => Err(Stop::fail("the end of the stream behind the response", "nothing for 1 s")),
+        Err(_) => Err(Stop::fail("the end of the stream behind the response", "nothing")),
     }
 }
 
 async fn headers(cx: Cx) -> Verdict {
-    let begun = Instant::now();
-    let open = opened(&cx, "headers").await?;
-    let head = open.head.clone().unwrap_or_default();
-    let waited = begun.elapsed();
-    are_right(&cx, &head).of("a call")?;
-    open.finish().await?;
-    // The work takes some 100 ms: who hears of it only at its end has been kept waiting.
-    let whole = begun.elapsed();
-    let is_early = whole < Duration::from_millis(100) || whole - waited > Duration::from_millis(10);
-    cx.warnings.unless(
-        is_early,
-        "a head before the work is done",
-        format!("{waited:?} of {whole:?}"),
-    );
+    let mut times = Vec::new();
+    // A head may be held up until the work is done, but not every time.
+    let is_early = loop {
+        let begun = Instant::now();
+        let open = opened(&cx, "headers").await?;
+        let head = open.head.clone().unwrap_or_default();
+        let waited = begun.elapsed();
+        are_right(&cx, &head).of("a call")?;
+        open.finish().await?;
+        // The work takes some 100 ms: who hears of it only at its end has been kept waiting.
+        let (whole, least) = (begun.elapsed(), Duration::from_millis(100));
+        times.push(format!("{waited:?} of {whole:?}"));
+        let is_early = whole < least || whole - waited > least / 10;
+        if is_early || times.len() == 5 {
+            break is_early;
+        }
+    };
+    cx.warnings.unless(is_early, "a head before the work is done", times.join(", "));
     match listening(&cx).await {
         Ok(listen) => are_right(&cx, &listen.head.unwrap_or_default()).of("a subscription"),
         Err(Stop::Skip(_)) => Ok(()),

@@ -21,12 +21,21 @@ pub(in crate::server) const CHECKS: &[Check] = &[
     server_check!("server-http-method-mismatch", Http, method_mismatch),
 ];
 
+/// The code of what is no request.
+const INVALID_REQUEST: i64 = -32600;
+
 async fn unknown_methods(cx: Cx) -> Verdict {
-    for method in ["unknown/method", "x", "tools/LIST", "notifications/cancelled"] {
+    for method in ["unknown/method", "x", "tools/LIST"] {
         let message = cx.request(method);
         let reply = cx.ask(&message).await.of(method)?;
         refused_by(&reply, &message, 404, UNKNOWN_METHOD).of(method)?;
         expect(reply.messages.len() == 1, "one response", reply.told())?;
+    }
+    // It has an id, and so it may be read as a method that is unknown, or as no notification.
+    let misnamed = cx.request("notifications/cancelled");
+    let reply = cx.ask(&misnamed).await?;
+    if reply.is_refused(400, INVALID_REQUEST).is_err() {
+        refused_by(&reply, &misnamed, 404, UNKNOWN_METHOD).of("notifications/cancelled")?;
     }
     let long = cx.request(&"x".repeat(4096));
     let reply = cx.ask(&long).await.of("a method of 4 KiB")?;

@@ -3,6 +3,7 @@
 pub(super) mod begin;
 pub(super) mod end;
 pub(super) mod filter;
+pub(super) mod updates;
 
 use serde_json::{Map, Value, json};
 

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::check::{Check, server_check};
 use crate::server::Cx;
+use crate::server::raw::has_no_id;
 use crate::verdict::{Of as _, Verdict, expect};
 use crate::wire::json::{at, shown};
 use crate::wire::message::META_VERSION;
@@ -68,15 +69,18 @@ async fn in_record(cx: Cx) -> Verdict {
 
 async fn shape(cx: Cx) -> Verdict {
     let unsupported = cx.request("server/discover").meta(META_VERSION, "1900-01-01");
-    cx.ask(&unsupported).await?.error()?;
+    let reply = cx.ask(&unsupported).await?;
+    reply.error()?;
+    // Here the id could be read.
+    let is_null = reply.response()?.get("id").is_some_and(serde_json::Value::is_null);
+    expect(!is_null, "an id that is not null", reply.told())?;
     for noted in cx.record.all() {
         let Some(error) = noted.message.get("error") else { continue };
         let seen = shown(&noted.message);
         let code = at(error, "/code");
         expect(code.is_i64() || code.is_u64(), "an error with an integer code", &*seen)?;
         expect(at(error, "/message").is_string(), "an error with a message", &*seen)?;
-        let is_null = noted.message.get("id").is_some_and(serde_json::Value::is_null);
-        expect(!is_null, "an id that is not null", seen)?;
+        has_no_id(&cx, &noted.message);
     }
     Ok(())
 }
@@ -88,16 +92,27 @@ async fn result_type(cx: Cx) -> Verdict {
         let reply = cx.ask(&request).await.of(&method)?;
         is_of_core(&reply).of(&method)?;
     }
-    let has_extensions = cx.needs("/extensions").is_ok();
+    let extensions = at(&cx.offer().discover, "/capabilities/extensions").as_object();
+    let has =
+        |is_it: fn(&str) -> bool| extensions.is_some_and(|all| all.keys().any(|id| is_it(id)));
+    let (has_tasks, has_others) = (has(|id| id == TASKS), has(|id| id != TASKS));
     for noted in cx.record.all() {
         let Some(result) = noted.message.get("result") else { continue };
         let kind = at(result, "/resultType").as_str();
-        let is_core = matches!(kind, Some("complete" | "input_required"));
+        let is_declared = match kind {
+            Some("complete" | "input_required") => true,
+            Some("task") => has_tasks || has_others,
+            Some(_) => has_others,
+            None => false,
+        };
         let expected = "a result with a resultType that is declared";
-        expect(is_core || kind.is_some() && has_extensions, expected, shown(&noted.message))?;
+        expect(is_declared, expected, shown(&noted.message))?;
     }
     Ok(())
 }
+
+/// The extension whose one result type is known here.
+const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// One request of each kind that every server of these capabilities answers.
 pub(in crate::server) fn plain_requests(cx: &Cx) -> Vec<Message> {

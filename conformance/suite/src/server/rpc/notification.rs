@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::check::{Check, server_check};
 use crate::server::Cx;
 use crate::server::progress::reporting;
-use crate::server::raw::SETTLE;
+use crate::server::raw::has_no_id;
 use crate::server::talk::{Talk, cancelled};
 use crate::verdict::{Of as _, Stop, Verdict, expect};
 use crate::wire::Message;
@@ -32,7 +32,7 @@ async fn unanswered(cx: Cx) -> Verdict {
         }
         let mut came = talk.ask(&cx.request("server/discover")).await?;
         came.pop();
-        came.extend(talk.within(SETTLE).await?);
+        came.extend(talk.settled().await?);
         let seen = came.first().map(|came| shown(&came.message)).unwrap_or_default();
         return expect(came.is_empty(), "no answer to a notification", seen);
     }
@@ -41,7 +41,7 @@ async fn unanswered(cx: Cx) -> Verdict {
         let is_quiet = reply
             .messages
             .iter()
-            .all(|message| message.get("result").is_none() && message.get("id").is_none());
+            .all(|message| message.get("result").is_none() && has_no_id(&cx, message));
         expect(is_quiet, "no answer, or an error without id", reply.told())
             .of(notification.text())?;
         let is_well = reply.status().is_some_and(|status| status < 500);

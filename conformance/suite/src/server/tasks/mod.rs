@@ -171,5 +171,5 @@ const ID: &str = "io.modelcontextprotocol/tasks";
 const SLOW: &str = "slow_compute";
 /// What no server has given a task.
 const NO_TASK: &str = "no-such-task-7f3a";
-/// Until a task is given up: some seconds more than the tools take.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Until a task is given up: much more than the tools take.
+const PATIENCE: Duration = Duration::from_secs(30);

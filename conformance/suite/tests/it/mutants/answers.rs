@@ -258,7 +258,7 @@ pub(super) const RESPONSES: &[Mutant] = &[
     ),
     mutant(
         "discover-without-info",
-        "discover-server-info-included",
+        "base-server-info",
         "does not say who it is when it is discovered",
         Said(|asked, said, _| {
             if method(asked) == "server/discover" {
@@ -455,6 +455,16 @@ pub(super) const FEATURES: &[Mutant] = &[
         "completes to more than a hundred values",
         Said(|_, said, _| {
             replace(said, "/result/completion/values", vec!["x"; 150]);
+        }),
+    ),
+    mutant(
+        "completion-fault-unnamed",
+        "completion-internal-error",
+        "has a code of its own for a fault in a completion",
+        Said(|asked, said, _| {
+            if method(asked) == "completion/complete" && said["error"]["code"] == -32603 {
+                replace(said, "/error/code", 7);
+            }
         }),
     ),
     mutant(

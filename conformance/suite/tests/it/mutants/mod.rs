@@ -6,6 +6,7 @@ mod change;
 mod client;
 mod http;
 mod lines;
+mod offers;
 mod proxy;
 mod run;
 mod skipped;
@@ -61,9 +62,11 @@ const TABLES: &[(Side, &[Mutant])] = &[
     (Side::Server, answers::RESPONSES),
     (Side::Server, answers::FEATURES),
     (Side::Server, answers::STREAMS),
+    (Side::Server, offers::OFFERED),
     (Side::Stdio, stdio::MUTANTS),
     (Side::Client, client::SENT),
     (Side::Client, client::TAKEN),
+    (Side::Client, offers::ANSWERED),
 ];
 
 fn all() -> impl Iterator<Item = (Side, Mutant)> {

@@ -31,23 +31,26 @@ const AT_ONCE: usize = 8;
 /// Checks at once in each.
 const JOBS: &str = "12";
 /// Seconds that a check waits for the next thing to happen.
-const PATIENCE: &str = "3";
+const PATIENCE: &str = "20";
 
-/// What was found by each job, in their order.
+/// What was found by each job, in their order. Those for which the suite loses its patience begin first.
 pub(super) async fn run(jobs: impl Iterator<Item = Job>) -> Vec<Found> {
     let turns = Arc::new(Semaphore::new(AT_ONCE));
-    let tasks = jobs.map(|job| {
+    let mut jobs = jobs.enumerate().collect::<Vec<_>>();
+    jobs.sort_by_key(|(_, (_, change, _))| !matches!(change, Change::Stays));
+    let tasks = jobs.into_iter().map(|(at, job)| {
         let turns = Arc::clone(&turns);
         tokio::spawn(async move {
             let _turn = turns.acquire().await;
-            one(job).await
+            (at, one(job).await)
         })
     });
     let mut found = Vec::new();
     for task in tasks.collect::<Vec<_>>() {
         found.push(task.await.unwrap());
     }
-    found
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, found)| found).collect()
 }
 
 async fn one((side, change, requirements): Job) -> Found {

@@ -313,6 +313,22 @@ pub(super) const MUTANTS: &[Mutant] = &[
         }),
     ),
     mutant(
+        "resources-watched-besides",
+        "listen-only-requested",
+        "tells of the changes of resources that nobody watches",
+        Asked(|asked, _| {
+            asked.bend(|message| {
+                let more =
+                    ["test://static-text", "test://static-binary", "test://failing-resource"];
+                let more = more.into_iter().chain(["file:///everything/readme.txt"]);
+                let watched = message.pointer_mut("/params/notifications/resourceSubscriptions");
+                if let Some(watched) = watched.and_then(Value::as_array_mut) {
+                    watched.extend(more.map(Value::from));
+                }
+            });
+        }),
+    ),
+    mutant(
         "argument-optional",
         "completion-missing-argument-error",
         "completes what does not say which argument it is",

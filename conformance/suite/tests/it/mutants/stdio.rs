@@ -25,9 +25,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "lines-id-null",
         "base-result-id",
-        "answers under a null id",
-        Said(|_, said, _| {
-            if said.get("result").is_some() {
+        "takes an empty id for none",
+        Said(|asked, said, _| {
+            if asked["id"] == "" {
                 put(said, "", "id", Value::Null);
             }
         }),
