@@ -1,10 +1,11 @@
 //! Runs checks: side by side, told in the order of the list.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{RwLock, Semaphore};
 use tokio::task::{JoinError, JoinHandle, JoinSet};
+use tokio::time::timeout;
 
 use crate::check::{Check, Run, When};
 use crate::server::{Offer, Target};
@@ -26,6 +27,17 @@ pub(crate) struct Pace {
     pub(crate) jobs: usize,
     /// How long a check waits for the next thing to happen.
     pub(crate) patience: Duration,
+    /// How long a server that is not there yet is waited for.
+    pub(crate) wait: Duration,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Whole {
+    /// In the order of the list.
+    pub(crate) all: Vec<Ran>,
+    /// Why it was broken off, if it was: from then on checks are skipped.
+    pub(crate) broken: Option<String>,
 }
 
 /// What came of one check.
@@ -54,21 +66,19 @@ pub(crate) enum Outcome {
 }
 
 /// Runs `checks` and gives what came of each, in their order; `done` is called as they end, in whatever order that is.
+///
+/// # Errors
+/// Says why there is nothing to be tested: nobody answers, or the client does nothing that it is told.
 pub(crate) async fn run(
     tested: &Tested,
     checks: Vec<&'static Check>,
     pace: Pace,
     done: impl Fn(&Ran),
-) -> Vec<Ran> {
+) -> Result<Whole, String> {
     let record = Record::default();
-    let offer = match tested {
-        Tested::Server(target) => {
-            let target = Arc::clone(target);
-            server::Cx::new(target, Arc::default(), record.clone(), pace.patience).find_out().await
-        }
-        Tested::Client { .. } => Offer::default(),
-    };
+    let offer = begin(tested, &record, pace).await?;
     let given = Given { tested: tested.clone(), offer: Arc::new(offer), record, pace };
+    let lost = Arc::new(Lost::default());
     let mut all = vec![None; checks.len()];
     let mut put = |at: usize, ran: Ran| {
         done(&ran);
@@ -76,14 +86,14 @@ pub(crate) async fn run(
             *place = Some(ran);
         }
     };
-    let turns = Arc::new(Semaphore::new(pace.jobs.max(1)));
+    let turns = Arc::new(Semaphore::new(pace.jobs));
     let mut tasks = JoinSet::new();
     let of = |when| checks.iter().copied().enumerate().filter(move |(_, check)| check.when == when);
     for (at, check) in of(When::Beside) {
-        let (given, turns) = (given.clone(), Arc::clone(&turns));
+        let (given, turns, lost) = (given.clone(), Arc::clone(&turns), Arc::clone(&lost));
         tasks.spawn(async move {
             let _turn = turns.acquire().await;
-            (at, one(given, check).await)
+            (at, lost.or_else(&given, check).await)
         });
     }
     while let Some(joined) = tasks.join_next().await {
@@ -91,10 +101,83 @@ pub(crate) async fn run(
             put(at, ran);
         }
     }
-    for (at, check) in of(When::Alone).chain(of(When::Last)) {
-        put(at, one(given.clone(), check).await);
+    for (at, check) in of(When::Alone) {
+        put(at, lost.or_else(&given, check).await);
     }
-    all.into_iter().flatten().collect()
+    for (at, check) in of(When::Last) {
+        // One of them stops the server, which then is no loss.
+        put(at, if lost.is_lost() { lost.skipped(check) } else { one(given.clone(), check).await });
+    }
+    let broken = lost.why.get().cloned();
+    Ok(Whole { all: all.into_iter().flatten().collect(), broken })
+}
+
+/// Makes sure that there is something to be tested, and finds out what it offers.
+async fn begin(tested: &Tested, record: &Record, pace: Pace) -> Result<Offer, String> {
+    match tested {
+        Tested::Server(target) => {
+            let cx =
+                server::Cx::new(Arc::clone(target), Arc::default(), record.clone(), pace.patience);
+            let there = cx.is_there(pace.wait).await;
+            there.map_err(|why| format!("the server cannot be tested: {why}"))?;
+            Ok(timeout(pace.patience * TIMES, cx.find_out()).await.unwrap_or_default())
+        }
+        Tested::Client { command, is_http } => {
+            let cx =
+                client::Cx::new(Arc::clone(command), *is_http, Record::default(), pace.patience);
+            let there = cx.is_there().await;
+            there.map_err(|why| format!("the client cannot be tested: {why}"))?;
+            Ok(Offer::default())
+        }
+    }
+}
+
+/// Whether the server is still there. One that has died would fail every check that is left, each in its own time.
+#[derive(Default)]
+struct Lost {
+    /// How it was noticed.
+    why: OnceLock<String>,
+    /// Read by checks while they run: who writes has the server for itself.
+    checks: RwLock<()>,
+}
+
+impl Lost {
+    fn is_lost(&self) -> bool {
+        self.why.get().is_some()
+    }
+
+    fn skipped(&self, check: &'static Check) -> Ran {
+        Ran::skipped(check, "the server was gone by then")
+    }
+
+    /// Runs the check, unless the server is lost, and looks for the server if the check fails.
+    async fn or_else(&self, given: &Given, check: &'static Check) -> Ran {
+        let ran = {
+            let _running = self.checks.read().await;
+            if self.is_lost() {
+                return self.skipped(check);
+            }
+            one(given.clone(), check).await
+        };
+        let Tested::Server(target) = &given.tested else { return ran };
+        let patience = given.pace.patience;
+        let cx = server::Cx::new(Arc::clone(target), Arc::default(), Record::default(), patience);
+        // Over standard streams every check has a process of its own.
+        if !matches!(ran.outcome, Outcome::Fail { .. }) || !cx.is_http() {
+            return ran;
+        }
+        if cx.is_there(Duration::ZERO).await.is_ok() {
+            return ran;
+        }
+        // It may have been busy with the others.
+        let _alone = self.checks.write().await;
+        if !self.is_lost()
+            && let Err(why) = cx.is_there(patience).await
+        {
+            let _ = self.why.set(format!("{why}, since {} or a check beside it", check.id));
+        }
+        ran
+    }
 }
 
 /// What every check of a run is given.
@@ -124,7 +207,7 @@ async fn one(given: Given, check: &'static Check) -> Ran {
     let limit = pace.patience * times;
     // A task of its own, so that a check that panics is told of like any other.
     let mut task = AbortOnDrop(tokio::spawn(work));
-    let verdict = tokio::time::timeout(limit, &mut task.0).await;
+    let verdict = timeout(limit, &mut task.0).await;
     let outcome = match verdict.map(|joined| joined.unwrap_or_else(|lost| Err(panicked(lost)))) {
         Ok(Ok(())) => match warnings.first() {
             Some((expected, seen)) => Outcome::Warn { expected, seen },
@@ -137,7 +220,24 @@ async fn one(given: Given, check: &'static Check) -> Ran {
             seen: format!("none after {limit:?}"),
         },
     };
+    let outcome = outcome.map(|text| log.hide(&text));
     Ran { check, outcome, took: begun.elapsed(), log: log.text() }
+}
+
+impl Outcome {
+    /// The same with other words.
+    fn map(self, change: impl Fn(String) -> String) -> Self {
+        match self {
+            Self::Pass => Self::Pass,
+            Self::Skip(why) => Self::Skip(change(why)),
+            Self::Fail { expected, seen } => {
+                Self::Fail { expected: change(expected), seen: change(seen) }
+            }
+            Self::Warn { expected, seen } => {
+                Self::Warn { expected: change(expected), seen: change(seen) }
+            }
+        }
+    }
 }
 
 /// A check's work, which ends with the wait for it.

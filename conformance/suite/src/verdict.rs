@@ -38,6 +38,14 @@ impl Stop {
         }
     }
 
+    /// The same, with a name for where it was seen.
+    pub(crate) fn seen_at(self, place: impl Display) -> Self {
+        match self {
+            Self::Fail { expected, seen } => Self::fail(expected, format!("{place}: {seen}")),
+            skip @ Self::Skip(_) => skip,
+        }
+    }
+
     /// There is no answer to look at.
     pub(crate) fn lost(seen: impl Into<String>) -> Self {
         Self::fail("an answer", seen)

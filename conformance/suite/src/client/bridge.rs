@@ -35,11 +35,16 @@ const BUSY: Duration = Duration::from_secs(1);
 
 /// The command that a client is given, quoted as one argument. A stubborn process has a parent that is no better.
 pub(super) fn target(program: &Path, address: &str, options: &str) -> String {
-    let bridge = format!("{} bridge {address} {options}", program.display());
+    let bridge = format!("{} bridge {address} {options}", quoted(&program.to_string_lossy()));
     if options.contains("--stubborn") {
-        return format!("'trap \"\" TERM INT HUP; {bridge}; true'");
+        return quoted(&format!("trap '' TERM INT HUP; {bridge}; true"));
     }
-    format!("'exec {bridge}'")
+    quoted(&format!("exec {bridge}"))
+}
+
+/// A text as one word of a shell command.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// Connects the program's standard streams with the playing server at `address`, until either ends. Gives its
@@ -94,4 +99,33 @@ async fn make_noise() {
     let _ = stderr.write_all(b"ERROR: fatal\n\xff\xfe\x00\x1b[31mpanic\n").await;
     let _ = stderr.write_all(&b"noise\n".repeat(10 << 20 >> 3)).await;
     let _ = stderr.flush().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// What a shell makes of a text: a client is started by one, and starts its server by another.
+    fn said(script: &str) -> String {
+        let ran = Command::new("sh").args(["-c", script]).output().unwrap();
+        String::from_utf8(ran.stdout).unwrap()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn targets_are_one_word_wherever_the_suite_is_installed() {
+        for program in ["/a/b", "/a b/it's", "/$HOME/`x`/\"q\"", "/ä\\n/*"] {
+            for options in ["", "--stubborn", "--busy"] {
+                let target = target(Path::new(program), "127.0.0.1:1", options);
+                let script = said(&format!("printf %s {target}"));
+                let words = script
+                    .replace("exec ", "printf '%s|' ")
+                    .replace("trap '' TERM INT HUP; ", "printf '%s|' ");
+                let expected = [program, "bridge", "127.0.0.1:1", options].join("|");
+                assert_eq!(said(&words).trim_end_matches('|'), expected.trim_end_matches('|'));
+            }
+        }
+    }
 }

@@ -6,16 +6,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::net::TcpListener;
-use tokio::process::Command;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use super::answer::Answer;
 use super::serve;
 use crate::verdict::{Stop, Verdict, Warnings, expect};
-use crate::wire::{Head, Log, Noted, Record};
+use crate::wire::http::WHOLE;
+use crate::wire::line::said_last;
+use crate::wire::{Gathered, Group, Head, Log, Noted, Record};
 
 /// What a check of a client works with. A check gets one of its own.
 #[derive(Clone)]
@@ -107,8 +108,10 @@ pub(crate) struct Played {
     pub(crate) told: Vec<Value>,
     /// All that it printed, wherever.
     pub(crate) said: String,
-    /// Its exit code; nothing if it had to be killed.
+    /// Its exit code; nothing if it had to be killed, or ended by a signal.
     pub(crate) exit: Option<i32>,
+    /// It had to be killed.
+    pub(crate) is_overdue: bool,
     /// How many of the processes that it started as servers were running long after its end.
     pub(crate) survivors: usize,
     /// The part of the playing server is at fault, not the client.
@@ -283,11 +286,13 @@ impl Cx {
             patience: self.patience,
         };
         let is_http = self.is_http;
-        let server = tokio::spawn(async move { serving.accept(listener, is_http).await });
+        // It ends with the play, even if that is given up.
+        let mut server = JoinSet::new();
+        server.spawn(async move { serving.accept(listener, is_http).await });
         let ran = self.run_client(&address.to_string(), &context).await;
         let survivors = witness.survivors().await;
-        server.abort();
-        let (exit, output, complaints) = ran?;
+        server.abort_all();
+        let Ended { exit, is_overdue, output, complaints, .. } = ran?;
         let mut played =
             std::mem::take(&mut *witness.played.lock().unwrap_or_else(PoisonError::into_inner));
         if played.has_panicked {
@@ -298,6 +303,7 @@ impl Cx {
             self.record.add(Noted { method, head, message: seen.message.clone() });
         }
         played.exit = exit;
+        played.is_overdue = is_overdue;
         played.survivors = survivors;
         played.told = output.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         for line in output.lines() {
@@ -307,12 +313,39 @@ impl Cx {
         Ok(played)
     }
 
+    /// Tries whether the client does anything that it is told, be it wrongly.
+    ///
+    /// # Errors
+    /// Says what it does instead.
+    pub(crate) async fn is_there(&self) -> Result<(), String> {
+        let played = match self.play(json!([{ "do": "tools/list" }]), super::good).await {
+            Ok(played) => played,
+            Err(Stop::Fail { seen: why, .. } | Stop::Skip(why)) => return Err(why),
+        };
+        if played.is_overdue {
+            let end =
+                format!("it has not ended {:?} after it was told to list tools", self.limit());
+            return Err(said_last(&end, &played.said));
+        }
+        if played.requests.is_empty() && played.told.is_empty() {
+            let code = played
+                .exit
+                .map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
+            let end = format!(
+                "told to list tools, it sends no request and prints no line of JSON; it ends with {code}"
+            );
+            return Err(said_last(&end, &played.said));
+        }
+        Ok(())
+    }
+
+    /// How long the client may run.
+    fn limit(&self) -> Duration {
+        self.patience * CLIENT_TIMES
+    }
+
     /// Runs the client to its end, or kills it when that takes too long.
-    async fn run_client(
-        &self,
-        address: &str,
-        context: &Value,
-    ) -> Verdict<(Option<i32>, String, String)> {
+    async fn run_client(&self, address: &str, context: &Value) -> Verdict<Ended> {
         let transport = if self.is_http { "http" } else { "stdio" };
         let target = if self.is_http {
             format!("http://{address}/mcp")
@@ -321,62 +354,43 @@ impl Cx {
             super::bridge::target(&program, address, self.bridge)
         };
         let context = context.to_string().replace("{origin}", &format!("http://{address}"));
-        let spawned = Command::new("sh")
-            .args(["-c", &format!("{} {target}", self.command)])
+        let mut shell = Group::shell(&format!("{} {target}", self.command));
+        shell
             .env("MCP_CONFORMANCE_SCENARIO", "steps")
             .env("MCP_CONFORMANCE_PROTOCOL_VERSION", crate::wire::message::VERSION)
             .env("MCP_CONFORMANCE_TRANSPORT", transport)
             .env("MCP_CONFORMANCE_CONTEXT", context)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn();
-        let mut child =
-            spawned.map_err(|error| Stop::lost(format!("the client does not start: {error}")))?;
-        let output = Gathered::from(child.stdout.take());
-        let complaints = Gathered::from(child.stderr.take());
-        let ended = timeout(self.patience * CLIENT_TIMES, child.wait()).await;
+            .stderr(Stdio::piped());
+        let started = Group::start(shell);
+        let (mut child, group) =
+            started.map_err(|error| Stop::lost(format!("the client does not start: {error}")))?;
+        let output = Gathered::from(child.stdout.take(), WHOLE);
+        let complaints = Gathered::from(child.stderr.take(), WHOLE);
+        let ended = timeout(self.limit(), child.wait()).await;
+        // What it has left behind is counted before it ends.
+        let is_overdue = ended.is_err();
+        let left = (!is_overdue).then_some(group);
         // A server that lives on may have inherited the streams.
         let _ = timeout(GRACE, async { tokio::join!(output.end(), complaints.end()) }).await;
         let complaints = complaints.text();
         self.log.note(&complaints);
         let exit = ended.ok().and_then(Result::ok).and_then(|status| status.code());
-        Ok((exit, output.text(), complaints))
+        Ok(Ended { exit, is_overdue, output: output.text(), complaints, left })
     }
 }
 
-/// What was read of a stream so far.
-struct Gathered {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    is_over: watch::Receiver<bool>,
-}
-
-impl Gathered {
-    fn from(stream: Option<impl AsyncRead + Send + Unpin + 'static>) -> Self {
-        let (bytes, (over, is_over)) = (Arc::<Mutex<Vec<u8>>>::default(), watch::channel(false));
-        let filled = Arc::clone(&bytes);
-        tokio::spawn(async move {
-            let mut buffer = vec![0; 16 * 1024];
-            if let Some(mut stream) = stream {
-                while let Ok(length @ 1..) = stream.read(&mut buffer).await {
-                    let read = buffer.iter().take(length);
-                    filled.lock().unwrap_or_else(PoisonError::into_inner).extend(read);
-                }
-            }
-            over.send_replace(true);
-        });
-        Self { bytes, is_over }
-    }
-
-    async fn end(&self) {
-        let _ = self.is_over.clone().wait_for(|is_over| *is_over).await;
-    }
-
-    fn text(&self) -> String {
-        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
+/// A client that has ended, or had to be.
+struct Ended {
+    exit: Option<i32>,
+    /// It had to be killed.
+    is_overdue: bool,
+    output: String,
+    complaints: String,
+    /// What it has started and not ended; that is killed with this.
+    #[expect(dead_code, reason = "held until the play is over")]
+    left: Option<Group>,
 }
 
 /// What is waited for once the client has ended: the rest of its output, and the end of its servers. Both come at once,

@@ -16,7 +16,10 @@ pub(crate) fn list(checks: &[&'static Check], table: &Table) -> String {
 }
 
 /// A check and what it rests on, or a requirement and what checks it.
-pub(crate) fn explain(id: &str, table: &Table) -> Option<String> {
+///
+/// # Errors
+/// There is neither; names those that are meant, maybe.
+pub(crate) fn explain(id: &str, table: &Table) -> Result<String, String> {
     let mut out = String::new();
     if let Some(it) = table.get(id) {
         let _ = writeln!(out, "{}", line(it));
@@ -27,14 +30,23 @@ pub(crate) fn explain(id: &str, table: &Table) -> Option<String> {
             Some(why) => drop(writeln!(out, "No check: {why}")),
             None => drop(writeln!(out, "Checks: {}", it.checks.join(", "))),
         }
-        return Some(out);
+        return Ok(out);
     }
-    let check = check::all().find(|check| check.id == id)?;
+    let check = check::all().find(|check| check.id == id).ok_or_else(|| meant(id, table))?;
     let _ = writeln!(out, "{} ({:?})", check.id, check.over);
     for it in table.of_check(id) {
         let _ = writeln!(out, "  {}", line(it));
     }
-    Some(out)
+    Ok(out)
+}
+
+/// The ids that contain what was asked for.
+fn meant(part: &str, table: &Table) -> String {
+    let ids = check::all().map(|check| check.id).chain(table.all().iter().map(|it| &*it.id));
+    let found = ids.filter(|id| id.contains(part)).map(|id| format!("\n    {id}"));
+    let found = found.collect::<String>();
+    let told = format!("{part:?} is no check and no requirement");
+    if found.is_empty() { told } else { format!("{told}; these contain it:{found}") }
 }
 
 fn line(it: &Requirement) -> String {

@@ -3,19 +3,19 @@
 use std::fmt::Write as _;
 
 use super::{Line, Report, Weight};
-use crate::run::Outcome;
+use crate::wire::log::printable;
 
 pub(super) fn told(report: &Report<'_>) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(
         out,
         "<testsuite name=\"mcp-conformance\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">",
-        report.lines.len() + report.stale.len(),
-        report.count(Weight::Failure) + report.stale.len(),
+        report.lines.len() + report.stale.len() + usize::from(report.broken.is_some()),
+        report.count(Weight::Failure) + report.stale.len() + usize::from(report.broken.is_some()),
         report.count(Weight::Skipped) + report.count(Weight::Expected),
     );
     for line in &report.lines {
-        case(&mut out, line);
+        case(&mut out, report, line);
     }
     for entry in &report.stale {
         let text = escaped(&entry.to_string());
@@ -24,11 +24,18 @@ pub(super) fn told(report: &Report<'_>) -> String {
             "  <testcase name=\"expected: {text}\"><failure message=\"stale\"/></testcase>"
         );
     }
+    if let Some(why) = report.broken {
+        let why = escaped(&printable(why));
+        let _ = writeln!(
+            out,
+            "  <testcase name=\"the server is there to the end\"><failure message=\"{why}\"/></testcase>"
+        );
+    }
     out.push_str("</testsuite>\n");
     out
 }
 
-fn case(out: &mut String, line: &Line<'_>) {
+fn case(out: &mut String, report: &Report<'_>, line: &Line<'_>) {
     let ran = line.ran;
     let side = if ran.check.is_of_server() { "server" } else { "client" };
     let seconds = ran.took.as_secs_f64();
@@ -37,19 +44,20 @@ fn case(out: &mut String, line: &Line<'_>) {
         "  <testcase classname=\"{side}\" name=\"{}\" time=\"{seconds:.3}\">",
         ran.check.id
     );
-    let found = match &ran.outcome {
-        Outcome::Pass => String::new(),
-        Outcome::Skip(why) => escaped(why),
-        Outcome::Fail { expected, seen } | Outcome::Warn { expected, seen } => {
-            escaped(&format!("expected {expected}; seen {seen}"))
-        }
-    };
+    let found = escaped(&ran.outcome.told().unwrap_or_default());
+    let grounds =
+        || report.grounds(ran.check.id).map(|ground| escaped(&ground) + "\n").collect::<String>();
     let _ = match line.weight {
         Weight::Passed => Ok(()),
-        Weight::Skipped | Weight::Expected => write!(out, "<skipped message=\"{found}\"/>"),
-        Weight::Warning => write!(out, "<system-out>{found}</system-out>"),
+        Weight::Skipped => write!(out, "<skipped message=\"{found}\"/>"),
+        Weight::Expected => {
+            let reason = escaped(&printable(line.excuse.unwrap_or_default()));
+            write!(out, "<skipped message=\"excused: {reason}; {found}\"/>")
+        }
+        Weight::Warning => write!(out, "<system-out>{found}\n{}</system-out>", grounds()),
         Weight::Failure => {
-            write!(out, "<failure message=\"{found}\">{}</failure>", escaped(&ran.log))
+            let log = escaped(&ran.log);
+            write!(out, "<failure message=\"{found}\">{}{log}</failure>", grounds())
         }
     };
     out.push_str("</testcase>\n");

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{Report, Weight};
-use crate::run::{Outcome, Ran};
+use crate::run::Ran;
+use crate::wire::log::printable;
 
 /// What is said while checks run: how far they are.
 pub(crate) fn progress(ended: usize, total: usize, ran: &Ran) -> String {
@@ -15,27 +16,16 @@ pub(super) fn told(report: &Report<'_>, verbose: bool) -> String {
     for line in &report.lines {
         let (ran, word) = (line.ran, line.weight.word());
         let id = ran.check.id;
-        let _ = match &ran.outcome {
-            Outcome::Pass => writeln!(out, "{word}  {id}"),
-            Outcome::Skip(why) => writeln!(out, "{word}  {id}: {why}"),
-            Outcome::Fail { expected, seen } | Outcome::Warn { expected, seen } => {
-                writeln!(out, "{word}  {id}: expected {expected}; seen {seen}")
-            }
+        let _ = match ran.outcome.told() {
+            None => writeln!(out, "{word}  {id}"),
+            Some(told) => writeln!(out, "{word}  {id}: {told}"),
         };
         if let Some(reason) = line.excuse {
-            let _ = writeln!(out, "      excused: {reason}");
+            let _ = writeln!(out, "      excused: {}", printable(reason));
         }
-        let is_finding = matches!(line.weight, Weight::Failure | Weight::Warning);
-        if is_finding {
-            for it in report.table.of_check(id) {
-                let _ = writeln!(
-                    out,
-                    "      {} {}: {} <{}>",
-                    it.level.name(),
-                    it.id,
-                    it.text,
-                    it.url()
-                );
+        if matches!(line.weight, Weight::Failure | Weight::Warning) {
+            for ground in report.grounds(id) {
+                let _ = writeln!(out, "      {ground}");
             }
         }
         if verbose || line.weight == Weight::Failure {
@@ -45,19 +35,20 @@ pub(super) fn told(report: &Report<'_>, verbose: bool) -> String {
         }
     }
     for entry in &report.stale {
+        let entry = printable(&entry.to_string());
         let _ = writeln!(
             out,
             "STALE the file of expected findings, {entry}: nothing is found any more"
         );
     }
-    let _ = writeln!(
-        out,
-        "\n{} passed, {} failed, {} warnings, {} expected, {} skipped",
-        report.count(Weight::Passed),
-        report.count(Weight::Failure),
-        report.count(Weight::Warning),
-        report.count(Weight::Expected),
-        report.count(Weight::Skipped),
-    );
+    if let Some(why) = report.broken {
+        let _ = writeln!(out, "\nBROKEN OFF, the server is gone: {}", printable(why));
+    }
+    let _ = writeln!(out, "\n{}", report.counted());
+    if report.count(Weight::Failure) + report.count(Weight::Warning) > 0 {
+        out.push_str(
+            "one again: --only ID --verbose; what it is about: mcp-conformance explain ID\n",
+        );
+    }
     out
 }

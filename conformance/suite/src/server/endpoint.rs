@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use super::Tokens;
 use crate::verdict::{Stop, Verdict};
 use crate::wire::http::Io;
+use crate::wire::log::Secrets;
 use crate::wire::tls::Tls;
 
 /// How an endpoint is reached.
@@ -53,14 +54,23 @@ impl Endpoint {
         headers: Vec<(String, String)>,
         ways: Ways,
     ) -> Result<Self, String> {
-        let (rest, port, tls) = match (url.strip_prefix("http://"), url.strip_prefix("https://")) {
-            (Some(rest), _) => (rest, 80, None),
-            (_, Some(rest)) => (rest, 443, Some(Tls::new(ways.ca.as_deref())?)),
+        if url.bytes().any(|byte| !byte.is_ascii_graphic()) {
+            return Err(format!("the URL {url:?} has characters that have to be percent-encoded"));
+        }
+        let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+        let (port, tls) = match &*scheme.to_ascii_lowercase() {
+            "http" => (80, None),
+            "https" => (443, Some(Tls::new(ways.ca.as_deref())?)),
             _ => return Err("only http:// and https:// URLs can be tested".to_owned()),
         };
+        // What stands behind `#` is not sent to servers.
+        let (rest, _) = rest.split_once('#').unwrap_or((rest, ""));
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         if authority.is_empty() {
             return Err("the URL has no host".to_owned());
+        }
+        if authority.contains('@') {
+            return Err("credentials in the URL are not sent; --token and --header are".to_owned());
         }
         let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
         let address = if has_port { authority.to_owned() } else { format!("{authority}:{port}") };
@@ -80,6 +90,12 @@ impl Endpoint {
     pub(crate) fn carry(&mut self, header: (String, String)) {
         self.headers.retain(|(name, _)| !name.eq_ignore_ascii_case(&header.0));
         self.headers.push(header);
+    }
+
+    /// What a user gave that no report may show: the values of headers, and tokens.
+    pub(crate) fn secrets(&self) -> Secrets {
+        let headers = self.headers.iter().chain(&self.ways.other).map(|(_, value)| &**value);
+        Secrets::new(headers.chain(self.ways.tokens.given()))
     }
 
     pub(crate) const fn scheme(&self) -> &'static str {
@@ -155,6 +171,8 @@ mod tests {
             ("http://h:8080/mcp?t=1", "h:8080", "h:8080", "/mcp?t=1"),
             ("http://[::1]/x", "[::1]", "[::1]:80", "/x"),
             ("http://[::1]:9?q", "[::1]:9", "[::1]:9", "/?q"),
+            ("HTTP://h#x", "h", "h:80", "/"),
+            ("http://h/a?b#/x?y", "h", "h:80", "/a?b"),
         ];
         for (url, authority, address, path) in table {
             let it = Endpoint::new(url, Vec::new(), Ways::default()).unwrap();
@@ -164,7 +182,9 @@ mod tests {
                 "{url}"
             );
         }
-        for url in ["", "h", "ftp://h", "http://", "http:///x"] {
+        let wrong =
+            ["", "h", "ftp://h", "http://", "http:///x", "http:h", "http://u:p@h/", "http://#x"];
+        for url in wrong.into_iter().chain(["http://h/a b", "http://h/\r\nX: y", "http://h/ä"]) {
             assert!(Endpoint::new(url, Vec::new(), Ways::default()).is_err(), "{url}");
         }
     }

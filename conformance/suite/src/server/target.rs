@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
 use super::endpoint::Endpoint;
 use crate::verdict::{Stop, Verdict, Warnings};
@@ -12,6 +13,7 @@ use crate::wire::h2::{self, H2};
 use crate::wire::http::Connection;
 use crate::wire::json::at;
 use crate::wire::line::Process;
+use crate::wire::log::Secrets;
 use crate::wire::{Log, Message, Open, Post, Record, Reply};
 
 /// How the server is reached.
@@ -47,6 +49,8 @@ pub(crate) struct Cx {
     is_other: bool,
 }
 
+/// Between two tries to find a server that may be starting.
+const AGAIN: Duration = Duration::from_millis(100);
 /// Pages of a list that are read to find out what a server offers.
 const PAGES: usize = 20;
 
@@ -58,10 +62,14 @@ impl Cx {
         patience: Duration,
     ) -> Self {
         let last_id = Arc::new(AtomicI64::new(0));
+        let secrets = match &*target {
+            Target::Http(endpoint) => endpoint.secrets(),
+            Target::Command(_) => Secrets::default(),
+        };
         Self {
             target,
             offer,
-            log: Log::default(),
+            log: Log::hiding(secrets),
             record,
             warnings: Warnings::default(),
             patience,
@@ -236,6 +244,45 @@ impl Cx {
             )));
         }
         Ok(())
+    }
+
+    /// Waits until the server answers at all, be it wrongly, and not much longer than this.
+    ///
+    /// # Errors
+    /// Says what there is in place of an answer.
+    pub(crate) async fn is_there(&self, wait: Duration) -> Result<(), String> {
+        let end = Instant::now() + wait;
+        loop {
+            let why = match self.answers().await {
+                Err(Stop::Fail { seen, .. }) => self.log.hide(&seen),
+                Ok(()) | Err(Stop::Skip(_)) => return Ok(()),
+            };
+            // A command is started anew by every try, and says the same.
+            if Instant::now() >= end || !self.is_http() {
+                return Err(why);
+            }
+            sleep(AGAIN).await;
+        }
+    }
+
+    /// There is a head of HTTP, or a line, in answer to a discover.
+    async fn answers(&self) -> Verdict {
+        let request = self.request("server/discover");
+        if let Target::Http(endpoint) = &*self.target {
+            let opened = self.open_post(&self.post(&request)?, request.id()).await;
+            let url = format!("{}{}", endpoint.origin(), endpoint.path);
+            return opened
+                .map(drop)
+                .map_err(|stop| stop.seen_at(format!("{url}, server/discover")));
+        }
+        let mut process = self.process()?;
+        // It says more by its end, if it does not take this.
+        let _ = process.send_line(&request.text()).await;
+        match process.line().await {
+            Ok(Some(_)) => Ok(()),
+            Ok(None) => Err(Stop::lost(process.obituary().await)),
+            Err(stop) => Err(stop.seen_at("server/discover on standard input")),
+        }
     }
 
     /// Finds out what the server offers. What does not answer is not offered.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::h2;
-use super::http::{BODY, Connection, Framing, Head};
+use super::http::{Connection, Framing, Head};
 use super::json::{at, shown};
 use super::line::Process;
 use super::record::{Noted, Record};
@@ -35,7 +35,6 @@ impl Reply {
         let mut body = Vec::new();
         while let Some(piece) = connection.piece(&mut framing).await? {
             body.extend(piece);
-            expect(body.len() <= BODY, "an end", format!("more than {BODY} bytes"))?;
         }
         let mut reply = Self { head: Some(head), body, ..Self::default() };
         reply.take_messages();
@@ -134,6 +133,8 @@ pub(crate) struct Open {
     /// The id of the request that opened it.
     pub(crate) id: Value,
     source: Source,
+    /// How many messages were given out.
+    count: usize,
     /// Messages that were read and not given out yet.
     ready: VecDeque<Value>,
     /// The method of the request, and where its answers are recorded.
@@ -141,6 +142,14 @@ pub(crate) struct Open {
     /// The events so far.
     events: Vec<Event>,
 }
+
+/// There are not more messages than one reply, or one process, has at most.
+pub(super) fn bounded(count: usize) -> Verdict {
+    expect(count <= MESSAGES, "an end", format!("more than {MESSAGES} messages"))
+}
+
+/// Messages that are read. Decoded they take many times the bytes that came.
+const MESSAGES: usize = 10_000;
 
 /// What replies come over.
 pub(crate) enum Below {
@@ -185,6 +194,7 @@ impl Open {
             head: Some(head),
             id,
             source,
+            count: 0,
             ready: VecDeque::new(),
             record: None,
             events: Vec::new(),
@@ -196,6 +206,7 @@ impl Open {
             head: None,
             id,
             source: Source::Lines(process),
+            count: 0,
             ready: VecDeque::new(),
             record: None,
             events: Vec::new(),
@@ -222,6 +233,8 @@ impl Open {
     pub(crate) async fn next(&mut self) -> Verdict<Option<Value>> {
         let next = self.read().await?;
         if let Some(message) = &next {
+            self.count += 1;
+            bounded(self.count)?;
             self.note(message);
         }
         Ok(next)
@@ -339,7 +352,6 @@ impl Open {
         if let Source::Http { body, .. } = &mut self.source {
             while let Some(piece) = body.piece().await? {
                 reply.body.extend(piece);
-                expect(reply.body.len() <= BODY, "an end", format!("more than {BODY} bytes"))?;
             }
             reply.take_messages();
         }

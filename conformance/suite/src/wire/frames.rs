@@ -46,9 +46,15 @@ impl Frames {
     }
 
     fn add(&self, frame: Frame) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(frame);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() < KEPT {
+            all.push(frame);
+        }
     }
 }
+
+/// Frames that are kept.
+const KEPT: usize = 100_000;
 
 /// Passes bytes on, and notes the heads of the frames that are read.
 pub(crate) struct Tap {

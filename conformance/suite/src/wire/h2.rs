@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 pub(crate) use super::frames::Frame;
 use super::frames::{Frames, Tap};
-use super::http::{Head, Io, Post};
+use super::http::{Head, Io, Post, WHOLE, endless};
 use super::log::Log;
 use crate::verdict::Stop;
 
@@ -55,7 +55,7 @@ impl H2 {
         let head = Head::new(format!("HTTP/2 {}", parts.status.as_u16()), headers.collect());
         self.log.seen(told(&head).as_bytes());
         let (log, patience) = (self.log.clone(), self.patience);
-        Ok(Stream { head, body, log, patience })
+        Ok(Stream { head, body, left: WHOLE, log, patience })
     }
 
     /// The frames that have arrived so far.
@@ -85,6 +85,8 @@ async fn within<T>(
 pub(crate) struct Stream {
     pub(crate) head: Head,
     body: RecvStream,
+    /// Bytes that may still be read.
+    left: usize,
     log: Log,
     patience: Duration,
 }
@@ -103,7 +105,9 @@ impl Stream {
             // The rest of the request is not wanted any more, and the response is whole.
             Ok(Some(Err(error))) if error.reason() == Some(Reason::NO_ERROR) => Ok(None),
             Ok(Some(Err(error))) => Err(lost(&error)),
+            Ok(Some(Ok(_))) if self.left == 0 => Err(endless()),
             Ok(Some(Ok(piece))) => {
+                self.left = self.left.saturating_sub(piece.len());
                 let _ = self.body.flow_control().release_capacity(piece.len());
                 self.log.seen(&piece);
                 Ok(Some(piece.to_vec()))

@@ -204,15 +204,19 @@ pub(crate) struct Connection {
     patience: Duration,
     /// What was read and not used yet.
     rest: Vec<u8>,
+    /// Bytes that may still be read.
+    left: usize,
 }
 
-/// Bytes of a head, and of a body or an event, that are read at most.
+/// Bytes of a head, and of a line between chunks, that are read at most.
 const HEAD: usize = 256 * 1024;
-pub(crate) const BODY: usize = 64 * 1024 * 1024;
+/// Bytes of a whole connection, or of all that a process writes. No check asks for a tenth of it; several such peers,
+/// with their messages decoded, fit into the memory of a small machine.
+pub(crate) const WHOLE: usize = 16 * 1024 * 1024;
 
 impl Connection {
     pub(crate) fn over(io: Box<dyn Io>, log: &Log, patience: Duration) -> Self {
-        Self { io, log: log.clone(), patience, rest: Vec::new() }
+        Self { io, log: log.clone(), patience, rest: Vec::new(), left: WHOLE }
     }
 
     /// Sends bytes as they are. That the peer has closed its side already is no error here: it may have answered.
@@ -338,7 +342,7 @@ impl Connection {
         let size = usize::from_str_radix(size, 16);
         let size =
             size.map_err(|error| Stop::lost(format!("a chunk begins with {line:?}: {error}")))?;
-        if size > BODY {
+        if size > WHOLE {
             return Err(Stop::lost(format!("a chunk of {size} bytes")));
         }
         while self.rest.len() < size + 2 {
@@ -357,6 +361,11 @@ impl Connection {
                 let line = self.rest.drain(..end + 2).collect::<Vec<_>>();
                 return Ok(String::from_utf8_lossy(&line).trim_end().to_owned());
             }
+            if self.rest.len() > HEAD {
+                return Err(Stop::lost(format!(
+                    "no end of a line between chunks after {HEAD} bytes"
+                )));
+            }
             if !self.fill().await? {
                 return Err(Stop::lost("the connection broke off between chunks"));
             }
@@ -372,13 +381,24 @@ impl Connection {
 
     /// Reads more; whether there was any.
     async fn fill(&mut self) -> Result<bool, Stop> {
+        if self.left == 0 {
+            return Err(endless());
+        }
         self.rest.reserve(16 * 1024);
         match timeout(self.patience, self.io.read_buf(&mut self.rest)).await {
-            Ok(Ok(length)) => Ok(length > 0),
+            Ok(Ok(length)) => {
+                self.left = self.left.saturating_sub(length);
+                Ok(length > 0)
+            }
             Ok(Err(error)) => Err(Stop::lost(format!("the connection broke off: {error}"))),
             Err(_) => Err(Stop::silent(self.patience)),
         }
     }
+}
+
+/// More came than is read of one peer.
+pub(super) fn endless() -> Stop {
+    Stop::lost(format!("more than {WHOLE} bytes, and no end of them"))
 }
 
 /// How long a body is.

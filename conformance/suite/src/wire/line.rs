@@ -4,21 +4,31 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
+use super::exchange::bounded;
+use super::http::{WHOLE, endless};
 use super::json::cut;
 use super::log::Log;
+use super::{Gathered, Group};
 use crate::verdict::{Stop, Verdict};
 
-/// A running process and its standard streams. It is killed when this is dropped.
+/// A running process and its standard streams. It is killed when this is dropped, with all that it has started.
 pub(crate) struct Process {
     child: Child,
+    /// Nothing once the process has ended, and with it the rest of its group.
+    group: Option<Group>,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     /// What was read of a line that is not whole yet: a read may be given up in its middle.
     partial: Vec<u8>,
+    /// Bytes that may still be read, and messages that were.
+    left: usize,
+    count: usize,
+    /// What it says besides.
+    complaints: Gathered,
     log: Log,
     patience: Duration,
 }
@@ -26,24 +36,28 @@ pub(crate) struct Process {
 impl Process {
     /// Starts a shell command.
     pub(crate) fn start(command: &str, log: &Log, patience: Duration) -> Verdict<Self> {
-        let mut shell = Command::new("sh");
         // The shell outlives a signal to both, so that its end tells of that of the command.
-        shell
-            .args(["-c", &format!("trap : TERM\n{command}")])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true);
-        // A signal has to reach what the shell started, and nothing else.
-        #[cfg(unix)]
-        shell.process_group(0);
-        let spawned = shell.spawn();
-        let mut child =
-            spawned.map_err(|error| Stop::lost(format!("{command:?} does not start: {error}")))?;
+        let mut shell = Group::shell(&format!("trap : TERM\n{command}"));
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let started = Group::start(shell);
+        let (mut child, group) =
+            started.map_err(|error| Stop::lost(format!("{command:?} does not start: {error}")))?;
+        let complaints = Gathered::from(child.stderr.take(), COMPLAINTS);
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let output = output.ok_or_else(|| Stop::lost("the process has no standard output"))?;
         let output = BufReader::new(output);
-        Ok(Self { child, input, output, partial: Vec::new(), log: log.clone(), patience })
+        Ok(Self {
+            child,
+            group: Some(group),
+            input,
+            output,
+            partial: Vec::new(),
+            left: WHOLE,
+            count: 0,
+            complaints,
+            log: log.clone(),
+            patience,
+        })
     }
 
     /// Sends bytes as they are.
@@ -79,19 +93,33 @@ impl Process {
     pub(crate) async fn next(&mut self) -> Verdict<Option<Value>> {
         match self.line().await? {
             None => Ok(None),
-            Some(line) => serde_json::from_str(&line).map(Some).map_err(|error| {
-                Stop::fail("lines that are JSON-RPC messages", format!("{error}: {}", cut(&line)))
-            }),
+            Some(line) => {
+                self.count += 1;
+                bounded(self.count)?;
+                serde_json::from_str(&line).map(Some).map_err(|error| {
+                    let seen = format!("{error}: {}", cut(&line));
+                    Stop::fail("lines that are JSON-RPC messages", seen)
+                })
+            }
         }
     }
 
     /// The next line as it is; nothing when the output is closed.
     pub(crate) async fn line(&mut self) -> Verdict<Option<String>> {
-        let read = timeout(self.patience, self.output.read_until(b'\n', &mut self.partial)).await;
+        let left = self.left.saturating_sub(self.partial.len());
+        if left == 0 {
+            return Err(endless());
+        }
+        let mut output = (&mut self.output).take(left as u64);
+        let read = timeout(self.patience, output.read_until(b'\n', &mut self.partial)).await;
         let line = match read {
+            Ok(Ok(length)) if length == left && !self.partial.ends_with(b"\n") => {
+                return Err(endless());
+            }
             Ok(Ok(_)) => std::mem::take(&mut self.partial),
             _ => Vec::new(),
         };
+        self.left = self.left.saturating_sub(line.len());
         match read {
             Err(_) => Err(Stop::silent(self.patience)),
             Ok(Err(error)) => Err(Stop::lost(format!("the output broke off: {error}"))),
@@ -109,14 +137,11 @@ impl Process {
     ///
     /// # Errors
     /// The check is skipped where there are no signals.
-    pub(crate) async fn terminate(&self) -> Verdict {
-        let id = self.id().ok_or_else(|| Stop::lost("the process has ended already"))?;
+    pub(crate) fn terminate(&self) -> Verdict {
+        let group = self.group.as_ref();
+        let group = group.ok_or_else(|| Stop::lost("the process has ended already"))?;
         self.log.note("SIGTERM");
-        let kill = Command::new("kill").args(["-TERM", "--", &format!("-{id}")]).status().await;
-        match kill {
-            Ok(status) if status.success() && cfg!(unix) => Ok(()),
-            _ => Err(Stop::skip("there are no signals")),
-        }
+        if group.signal("TERM") { Ok(()) } else { Err(Stop::skip("there are no signals")) }
     }
 
     /// The number of the process, while it runs.
@@ -135,10 +160,23 @@ impl Process {
         Ok(matches!(self.status().await?.code(), None | Some(BY_SIGTERM)))
     }
 
+    /// Says how the process has ended, whose output is over, and what it has said last.
+    pub(crate) async fn obituary(&mut self) -> String {
+        let end = match self.status().await {
+            Ok(status) => format!("it ends at once, with {status}"),
+            Err(_) => "it closes its standard output at once".to_owned(),
+        };
+        let _ = timeout(self.patience, self.complaints.end()).await;
+        said_last(&end, &self.complaints.text())
+    }
+
     /// Waits for the process to end.
     async fn status(&mut self) -> Verdict<ExitStatus> {
         match timeout(self.patience, self.child.wait()).await {
-            Ok(Ok(status)) => Ok(status),
+            Ok(Ok(status)) => {
+                self.group = None;
+                Ok(status)
+            }
             Ok(Err(error)) => Err(Stop::lost(error.to_string())),
             Err(_) => Err(Stop::fail(
                 "an end of the process",
@@ -148,14 +186,25 @@ impl Process {
     }
 }
 
-/// Ending the shell alone would leave what it has started.
-#[cfg(unix)]
+/// What it has said besides is told at its end, when most of it has arrived.
 impl Drop for Process {
     fn drop(&mut self) {
-        if let Some(id) = self.id() {
-            let group = format!("-{id}");
-            let mut kill = std::process::Command::new("kill");
-            let _ = kill.args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+        for line in self.complaints.text().lines() {
+            self.log.note(&format!("the server says {line}"));
         }
     }
 }
+
+/// How something ended, and the last lines of what was said.
+pub(crate) fn said_last(end: &str, said: &str) -> String {
+    let lines = said.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    let mut last =
+        lines.rev().take(LAST).map(|line| format!("\n    {}", cut(line))).collect::<Vec<_>>();
+    last.reverse();
+    if last.is_empty() { end.to_owned() } else { format!("{end}; it says{}", last.concat()) }
+}
+
+/// Lines that are shown of what was said last.
+const LAST: usize = 10;
+/// Bytes of the standard error that are kept.
+const COMPLAINTS: usize = 16 * 1024;

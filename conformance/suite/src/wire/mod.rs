@@ -4,6 +4,8 @@
 
 pub(crate) mod exchange;
 mod frames;
+pub(crate) mod gathered;
+pub(crate) mod group;
 pub(crate) mod h2;
 pub(crate) mod http;
 pub(crate) mod json;
@@ -16,6 +18,8 @@ pub(crate) mod sse;
 pub(crate) mod tls;
 
 pub(crate) use exchange::{Below, Open, Reply};
+pub(crate) use gathered::Gathered;
+pub(crate) use group::Group;
 pub(crate) use http::{Head, Post};
 pub(crate) use log::Log;
 pub(crate) use message::Message;

@@ -8,7 +8,14 @@ use super::Head;
 
 /// What was seen, by all checks so far. A cheap clone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Record(Arc<Mutex<Vec<Noted>>>);
+pub(crate) struct Record(Arc<Mutex<Kept>>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    all: Vec<Noted>,
+    /// How long the messages are, as JSON.
+    bytes: usize,
+}
 
 /// One message of the tested side.
 #[derive(Clone, Debug)]
@@ -20,8 +27,9 @@ pub(crate) struct Noted {
     pub(crate) message: Value,
 }
 
-/// Messages that are kept.
+/// Messages that are kept, and bytes of them.
 const KEPT: usize = 20_000;
+const BYTES: usize = 32 * 1024 * 1024;
 
 impl Record {
     /// Notes a message, unless it answers `initialize`: what a server says to clients of earlier revisions, where it
@@ -30,14 +38,16 @@ impl Record {
         if noted.message.pointer("/result/protocolVersion").is_some() {
             return;
         }
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() < KEPT {
-            all.push(noted);
+        let length = noted.message.to_string().len();
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.all.len() < KEPT && kept.bytes + length <= BYTES {
+            kept.bytes += length;
+            kept.all.push(noted);
         }
     }
 
     /// All that was noted so far.
     pub(crate) fn all(&self) -> Vec<Noted> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).all.clone()
     }
 }

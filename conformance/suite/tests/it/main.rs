@@ -6,6 +6,10 @@
     reason = "a test fails by a panic, and says what it found"
 )]
 
+mod hostile;
 mod mutants;
+mod options;
 mod ours;
+mod processes;
+mod reports;
 mod support;

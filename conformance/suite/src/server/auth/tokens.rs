@@ -14,19 +14,44 @@ use crate::wire::json::at;
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Tokens {
     /// A good token, which every request carries.
-    #[arg(long = "token")]
+    #[arg(
+        long = "token",
+        value_name = "TOKEN",
+        env = "MCP_CONFORMANCE_TOKEN",
+        hide_env_values = true
+    )]
     pub(super) good: Option<String>,
     /// A token that has expired.
-    #[arg(long = "token-expired")]
+    #[arg(
+        long = "token-expired",
+        value_name = "TOKEN",
+        env = "MCP_CONFORMANCE_TOKEN_EXPIRED",
+        hide_env_values = true
+    )]
     pub(super) expired: Option<String>,
     /// A token for another server.
-    #[arg(long = "token-audience")]
+    #[arg(
+        long = "token-audience",
+        value_name = "TOKEN",
+        env = "MCP_CONFORMANCE_TOKEN_AUDIENCE",
+        hide_env_values = true
+    )]
     pub(super) audience: Option<String>,
     /// A token of an issuer that the server does not trust.
-    #[arg(long = "token-issuer")]
+    #[arg(
+        long = "token-issuer",
+        value_name = "TOKEN",
+        env = "MCP_CONFORMANCE_TOKEN_ISSUER",
+        hide_env_values = true
+    )]
     pub(super) foreign: Option<String>,
     /// A good token of too few scopes for the tool test_scoped; without such a tool, for server/discover.
-    #[arg(long = "token-scopes")]
+    #[arg(
+        long = "token-scopes",
+        value_name = "TOKEN",
+        env = "MCP_CONFORMANCE_TOKEN_SCOPES",
+        hide_env_values = true
+    )]
     pub(super) scopes: Option<String>,
     /// What the suite mints of.
     #[arg(skip)]
@@ -44,6 +69,12 @@ pub(crate) struct Own {
 }
 
 impl Tokens {
+    /// The tokens that a user gave. Those that the suite mints are everybody's.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &str> {
+        let all = [&self.good, &self.expired, &self.audience, &self.foreign, &self.scopes];
+        all.into_iter().filter(|_| self.own.is_none()).flatten().map(String::as_str)
+    }
+
     /// Has requests carry the good token, and those of the other user one of theirs.
     ///
     /// With an issuer the tokens are minted: the server is asked first what it calls itself and which scopes it wants.

@@ -89,7 +89,7 @@ async fn teardown(cx: Cx) -> Verdict {
     let mut talk = Talk::open(&cx)?;
     subscribe(&mut talk, &listen(&cx, SUB, &filter)).await?;
     let process = talk.process()?;
-    process.terminate().await?;
+    process.terminate()?;
     let end = End::of(&cx, process).await?;
     if end == End::default() && process.is_killed().await? {
         return Err(Stop::skip("the signal ends the process before it could say anything"));

@@ -1,9 +1,11 @@
 //! The programs: ours, and the suite.
 
+pub(crate) mod fake;
+
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Instant;
 
 use serde_json::Value;
@@ -51,6 +53,36 @@ impl Drop for Server {
 pub(crate) fn free_address() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().to_string()
+}
+
+/// Runs the suite, with no token of this machine's.
+pub(crate) fn suite(args: &[&str]) -> Output {
+    Command::new(SUITE).env_remove("MCP_CONFORMANCE_TOKEN").args(args).output().unwrap()
+}
+
+/// The same with that much memory, where a shell can say so.
+pub(crate) fn suite_within(kib: u64, args: &[&str]) -> Output {
+    let script = format!("ulimit -v {kib} 2>/dev/null; exec \"$0\" \"$@\"");
+    let mut shell = Command::new("sh");
+    // Each thread would claim address space that it does not use.
+    shell.env("MALLOC_ARENA_MAX", "1").args(["-c", &script, SUITE]).args(args).output().unwrap()
+}
+
+/// What a run says that there was not: it wrote no report, and ended with 2.
+pub(crate) fn complaint(ran: &Output) -> String {
+    let told = String::from_utf8(ran.stderr.clone()).unwrap();
+    assert_eq!(ran.status.code(), Some(2), "{told}");
+    assert!(ran.stdout.is_empty(), "{}", String::from_utf8_lossy(&ran.stdout));
+    told
+}
+
+/// The checks of a report in JSON: id, outcome, and all of it.
+pub(crate) fn outcomes(ran: &Output) -> Vec<(String, String, Value)> {
+    let told = String::from_utf8_lossy(&ran.stderr);
+    let report: Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{told}"));
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let checks = report["checks"].as_array().unwrap().iter();
+    checks.map(|it| (text(&it["id"]), text(&it["outcome"]), it.clone())).collect()
 }
 
 /// Runs the suite, which has to find nothing, to warn of nothing, and to skip nothing but for reasons that contain one of
