@@ -1,9 +1,8 @@
 //! Commands that start nothing, say too much or do not end; nothing that they started survives the run.
 #![cfg(unix)]
 
-use std::fs::File;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -65,50 +64,28 @@ fn floods() {
     }
 }
 
-/// A pipe that what a run starts holds open: its end tells that all of it has ended.
-struct Life(PathBuf);
-
-impl Life {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("mcp-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_file(&path);
-        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-        Self(path)
-    }
-
-    /// A command that holds it, and leaves somebody behind that no polite signal ends.
-    fn held(&self, command: &str) -> String {
-        let path = self.0.display();
-        format!(
-            "exec 9>'{path}'; echo >&9; (trap '' TERM INT HUP; exec sleep 1000) >/dev/null 2>&1 & {command}"
-        )
-    }
-
-    /// Starts the suite, and waits for what it starts; then does something to it, and waits for all to end.
-    fn ends(&self, args: &[&str], then: impl Fn(u32)) -> Option<i32> {
-        let mut suite = Command::new(SUITE);
-        let suite = suite.args(args).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut run = suite.spawn().unwrap();
-        let (over, is_over) = mpsc::channel();
-        let (begun, has_begun) = mpsc::channel();
-        let path = self.0.clone();
-        thread::spawn(move || {
-            let mut pipe = File::open(path).unwrap();
-            let _ = begun.send(pipe.read(&mut [0]).unwrap());
-            let _ = over.send(pipe.read_to_end(&mut Vec::new()).unwrap());
-        });
-        has_begun.recv_timeout(LONG).expect("the command is started");
-        then(run.id());
-        let code = run.wait().unwrap().code();
-        is_over.recv_timeout(LONG).unwrap_or_else(|_| panic!("{args:?}: something survives"));
-        code
-    }
+/// A command that tells that it is started, and leaves somebody behind that no polite signal ends.
+fn leaving(command: &str) -> String {
+    format!("echo >&9; (trap '' TERM INT HUP; exec sleep 1000) >/dev/null 2>&1 & {command}")
 }
 
-impl Drop for Life {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
+/// Runs the suite, does something to it once it has started a command, and waits for all that it has started to end: each
+/// holds a pipe open, as the descriptor 9.
+fn ends(args: &[&str], then: impl Fn(u32)) -> Option<i32> {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "exec 9>&1 >/dev/null 2>&1; exec \"$0\" \"$@\"", SUITE]).args(args);
+    let mut run = shell.stdout(Stdio::piped()).spawn().unwrap();
+    let mut pipe = run.stdout.take().unwrap();
+    let (told, heard) = mpsc::channel();
+    thread::spawn(move || {
+        let _ = told.send(pipe.read(&mut [0]).unwrap());
+        let _ = told.send(pipe.read_to_end(&mut Vec::new()).unwrap());
+    });
+    assert_eq!(heard.recv_timeout(LONG), Ok(1), "{args:?}: the command is started");
+    then(run.id());
+    let code = run.wait().unwrap().code();
+    assert!(heard.recv_timeout(LONG).is_ok(), "{args:?}: something survives");
+    code
 }
 
 /// Longer than anything takes that does not hang.
@@ -123,10 +100,9 @@ fn signal(name: &str, process: u32) {
 fn nothing_survives_a_signal() {
     for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         for side in ["server", "client"] {
-            let life = Life::new(&format!("{name}-{side}"));
-            let command = life.held("trap '' TERM INT HUP; sleep 1000 #");
+            let command = leaving("trap '' TERM INT HUP; sleep 1000 #");
             let args = [side, "--patience", "600", "--command", &command];
-            let ended = life.ends(&args, |run| signal(name, run));
+            let ended = ends(&args, |run| signal(name, run));
             assert_eq!(ended, Some(code), "{side}, {name}");
         }
     }
@@ -140,9 +116,8 @@ fn nothing_survives_the_end() {
         ("server", server, "server-discover-implemented"),
         ("client", quoted("our-client"), "client-jsonrpc-id-unique"),
     ] {
-        let life = Life::new(side);
-        let args = [side, "--only", only, "--command", &life.held(&command)];
-        life.ends(&args, |_| ());
+        let args = [side, "--only", only, "--command", &leaving(&command)];
+        assert_eq!(ends(&args, |_| ()), Some(0), "{side}");
     }
 }
 
