@@ -323,8 +323,8 @@ impl Cx {
             Err(Stop::Fail { seen: why, .. } | Stop::Skip(why)) => return Err(why),
         };
         if played.is_overdue {
-            let end =
-                format!("it has not ended {:?} after it was told to list tools", self.limit());
+            let limit = self.patience * CLIENT_TIMES;
+            let end = format!("it has not ended {limit:?} after it was told to list tools");
             return Err(said_last(&end, &played.said));
         }
         if played.requests.is_empty() && played.told.is_empty() {
@@ -339,9 +339,12 @@ impl Cx {
         Ok(())
     }
 
-    /// How long the client may run.
-    fn limit(&self) -> Duration {
-        self.patience * CLIENT_TIMES
+    /// How long the client may run: a right one may take the whole time of each step that has one.
+    fn limit(&self, context: &Value) -> Duration {
+        let steps = context.get("steps").and_then(Value::as_array).into_iter().flatten();
+        let times = steps.filter_map(|step| step.get("timeout_ms")?.as_u64());
+        let times = times.map(Duration::from_millis).sum::<Duration>();
+        self.patience * CLIENT_TIMES + times.min(self.patience * STEP_TIMES)
     }
 
     /// Runs the client to its end, or kills it when that takes too long.
@@ -353,6 +356,7 @@ impl Cx {
             let program = std::env::current_exe().map_err(|error| Stop::skip(error.to_string()))?;
             super::bridge::target(&program, address, self.bridge)
         };
+        let limit = self.limit(context);
         let context = context.to_string().replace("{origin}", &format!("http://{address}"));
         let mut shell = Group::shell(&format!("{} {target}", self.command));
         shell
@@ -368,7 +372,7 @@ impl Cx {
             started.map_err(|error| Stop::lost(format!("the client does not start: {error}")))?;
         let output = Gathered::from(child.stdout.take(), WHOLE);
         let complaints = Gathered::from(child.stderr.take(), WHOLE);
-        let ended = timeout(self.limit(), child.wait()).await;
+        let ended = timeout(limit, child.wait()).await;
         // What it has left behind is counted before it ends.
         let is_overdue = ended.is_err();
         let left = (!is_overdue).then_some(group);
@@ -396,5 +400,7 @@ struct Ended {
 /// What is waited for once the client has ended: the rest of its output, and the end of its servers. Both come at once,
 /// but on a machine that has much else to do.
 const GRACE: Duration = Duration::from_secs(20);
-/// A client has that many times the patience for a single answer.
+/// A client has that many times the patience beside the times of its steps.
 const CLIENT_TIMES: u32 = 4;
+/// Those count up to that many times the patience.
+const STEP_TIMES: u32 = 8;
