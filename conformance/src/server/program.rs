@@ -12,9 +12,10 @@ use tokio::sync::{Notify, oneshot};
 
 /// Serves what the arguments say, which are those behind the program's name, until it is to end.
 ///
-///     everything-server [--port N] [--until-eof] [--mode auto|json|sse] [--protected ISSUER]
-///         [--page-size N]
-///     everything-server --stdio [--page-size N]
+/// ```text
+/// everything-server [--port N] [--until-eof] [--mode auto|json|sse] [--protected ISSUER] [--page-size N]
+/// everything-server --stdio [--page-size N]
+/// ```
 ///
 /// Serves `/mcp` on 127.0.0.1, on a free port unless one is given, and prints `listening PORT`, until SIGTERM. With
 /// `--until-eof` it ends when its standard input does as well, so that it cannot outlive the process that started it.
