@@ -17,18 +17,16 @@ pub(super) mod stream;
 pub(super) mod version;
 
 use std::fmt::Display;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::Cx;
+use super::raw::{SETTLE, alive};
 use crate::verdict::{Of as _, Stop, Verdict};
 use crate::wire::json::at;
 use crate::wire::message::VERSION;
 use crate::wire::{Message, Post, Reply};
 
-/// How long it is waited for what should not come.
-const SETTLE: Duration = Duration::from_millis(300);
 /// Our headers.
 const STANDARD: [&str; 3] = ["MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"];
 const MISMATCH: i64 = -32020;
@@ -62,12 +60,6 @@ fn discover(cx: &Cx) -> Verdict<(Message, Post)> {
     let message = cx.request("server/discover");
     let post = cx.post(&message)?;
     Ok((message, post))
-}
-
-/// The server still answers, on a new connection.
-async fn alive(cx: &Cx) -> Verdict {
-    let asked = cx.ask(&cx.request("server/discover")).await;
-    asked.and_then(|reply| reply.result().map(drop)).of("a discover afterwards")
 }
 
 /// A call of a tool that does no harm, and whether the server has such a tool: if not, one of a tool that it lacks, which
